@@ -1,0 +1,44 @@
+"""reprise: learn a new task faster by reusing the policies you already have."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+if "jax" not in sys.modules:
+    # JAX gives other bits for another number of threads; one is also the fastest for small nets.
+    os.environ.setdefault("NPROC", "1")
+
+from reprise.critic import HybridCritic, SoftCritic
+from reprise.errors import UserError
+from reprise.evaluate import evaluate
+from reprise.learner import Learner
+from reprise.loop import Schedule
+from reprise.method import Method
+from reprise.methods import prepare, scratch
+from reprise.methods.smec import smec
+from reprise.planner import TaskPolicy, Uniform, ValueGuided
+from reprise.priors import resolve as priors
+from reprise.tasks import find as task
+from reprise.train import train
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "HybridCritic",
+    "Learner",
+    "Method",
+    "Schedule",
+    "SoftCritic",
+    "TaskPolicy",
+    "Uniform",
+    "UserError",
+    "ValueGuided",
+    "evaluate",
+    "prepare",
+    "priors",
+    "scratch",
+    "smec",
+    "task",
+    "train",
+]

@@ -1,0 +1,50 @@
+"""How a method improves its task policy."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from jaxtyping import Array, Float
+
+from reprise.agent import Agent
+from reprise.networks import GaussianPolicy, Mlp, ensemble_values
+from reprise.types import Spec, Transition
+
+
+@dataclass(frozen=True)
+class Actor(ABC):
+    """How is the task policy improved?"""
+
+    hidden: tuple[int, ...] = (256, 256)
+    """Widths of the hidden layers."""
+
+    def init(self, key: Array, spec: Spec) -> Any:
+        """A policy: (observation, advice) -> Gaussian."""
+        return GaussianPolicy(Mlp((spec.obs, *self.hidden, 2 * spec.action), key))
+
+    @abstractmethod
+    def loss(
+        self, actor: Any, agent: Agent, t: Transition, key: Array
+    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """(loss, log pi) for one transition."""
+
+
+@dataclass(frozen=True)
+class SoftActor(Actor):
+    """SAC's policy improvement on head 0."""
+
+    def loss(
+        self, actor: Any, agent: Agent, t: Transition, key: Array
+    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        return soft_loss(actor, agent, t, key)
+
+
+def soft_loss(
+    actor: Any, agent: Agent, t: Transition, key: Array
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """alpha log pi(a|s) - min_j Q_j(s, a), a reparameterized, and log pi(a|s)."""
+    action, log_prob = actor(t.obs, t.advice).sample(key)
+    value = ensemble_values(agent.critic, t.obs, action)[:, 0].min()
+    return agent.alpha * log_prob - value, log_prob

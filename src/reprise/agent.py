@@ -1,0 +1,97 @@
+"""Knowledge (`Agent`) and intention (`Plan`): two pytrees that never touch each other."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from reprise.networks import QNetwork
+from reprise.types import Gaussian, PyTree, Spec
+
+
+class Agent(eqx.Module):
+    """What has been learned. What is intended is a Plan."""
+
+    actor: Any
+    critic: QNetwork
+    target: QNetwork
+    log_alpha: Float[Array, ""]
+    planner: PyTree
+    optim: tuple[PyTree, PyTree, PyTree]
+    """Adam states of the critic, the actor and the temperature."""
+    step: Int[Array, ""]
+    """Updates done so far."""
+
+    @property
+    def alpha(self) -> Float[Array, ""]:
+        """The temperature of SAC."""
+        return jnp.exp(self.log_alpha)
+
+
+class Plan(NamedTuple):
+    """Who is in control, for how much longer, and how often each choice was made (Algorithm 1)."""
+
+    policy: Int[Array, ""]
+    """Index of the policy in control; `policies` (one past the last) before the first selection."""
+    remaining: Int[Array, ""]
+    clock: Int[Array, ""]
+    """Steps into the episode."""
+    episode: Int[Array, ""]
+    chosen: Int[Array, "policies"]
+    """N^1"""
+    switched: Int[Array, "policies+1 policies"]
+    """N^2, with a last row for the first selection of an episode, which has no predecessor."""
+    score: Float[Array, "policies"]
+    bonus: Float[Array, "policies"]
+    """The last selection's values and UCB terms, kept for the record."""
+
+    @classmethod
+    def start(cls, spec: Spec) -> Plan:
+        """Nobody has acted yet."""
+        n = spec.policies
+        zero, blank = np.zeros((), np.int32), np.zeros(n, np.float32)
+        counts = np.zeros(n, np.int32), np.zeros((n + 1, n), np.int32)
+        return cls(np.int32(n), zero, zero, zero, *counts, blank, blank)  # pyright: ignore
+
+    def begin(self) -> Plan:
+        """A new episode: whatever was intended is over, and nobody precedes the first choice."""
+        nobody = np.int32(self.chosen.shape[0])
+        zero = np.zeros((), np.int32)
+        episode = np.int32(self.episode + 1)
+        return self._replace(policy=nobody, remaining=zero, clock=zero, episode=episode)
+
+    def tick(self) -> Plan:
+        """One step of the environment has passed."""
+        return self._replace(remaining=self.remaining - 1, clock=self.clock + 1)
+
+    def switch(self, policy: Int[Array, ""], steps: Int[Array, ""] | int) -> Plan:
+        """Hand control over for some steps, and count it."""
+        return self._replace(
+            policy=policy.astype(jnp.int32),
+            remaining=jnp.asarray(steps, jnp.int32),
+            chosen=self.chosen.at[policy].add(1),
+            switched=self.switched.at[self.policy, policy].add(1),
+        )
+
+
+class Proposals(NamedTuple):
+    """What every policy would do in one state: the task policy first, then the priors."""
+
+    actions: Float[Array, "policies action"]
+    log_prob: Float[Array, ""]
+    """log pi of the first."""
+
+
+def propose(
+    actor: Any, obs: Float[Array, "obs"], advice: Gaussian, key: Array, stochastic_priors: bool
+) -> Proposals:
+    """One action from each policy in {pi} + {mu_i}, each policy's own."""
+    ours, theirs = jax.random.split(key)
+    own, log_prob = actor(obs, advice).sample(ours)
+    advised = advice.sample(theirs)[0] if stochastic_priors else advice.mode()
+    return Proposals(jnp.concatenate([own[None], advised]), log_prob)

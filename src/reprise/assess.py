@@ -1,0 +1,73 @@
+"""How good a learned policy or a prior is on a task, and a learned policy as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reprise.agent import Agent
+from reprise.evaluate import Act, Evaluation, episode_seeds, evaluate
+from reprise.method import Method
+from reprise.priors import Card, Policy, Priors, save
+from reprise.spec import Run
+from reprise.tasks import Task
+
+EVALUATION, ZERO_SHOT = 1, 2
+"""Purposes that set seeds apart from training's."""
+
+
+def judge(
+    method: Method, agent: Agent, priors: Priors, task: Task, seeds: Sequence[int]
+) -> Evaluation:
+    """The task policy alone, deterministic, with head 0's claim beside what it really earns."""
+    act = task_policy(method, agent.actor, priors)
+
+    def value(obs: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        return np.asarray(method.value(agent, obs, actions))
+
+    return evaluate(act, task, seeds, gamma=method.critic.discount, value=value)
+
+
+def task_policy(method: Method, actor: Any, priors: Priors) -> Act:
+    """A learned actor as a function of observations."""
+
+    def act(obs: np.ndarray) -> np.ndarray:
+        return np.asarray(method.mode(actor, obs, priors(obs, 0)))
+
+    return act
+
+
+def zero_shot(priors: Priors, task: Task, seed: int, episodes: int = 10) -> list[dict[str, Any]]:
+    """What each prior achieves on the task by itself, before anything is learned."""
+    table: list[dict[str, Any]] = []
+    for policy in priors.policies:
+        seeds = episode_seeds(seed, ZERO_SHOT, 0, episodes)
+        found = evaluate(lambda obs, p=policy: np.tanh(p(obs).mean), task, seeds)  # pyright: ignore
+        row = {k: getattr(found, k) for k in ("success_any", "success_last", "return_mean")}
+        row = {k: round(v, 6) if np.isfinite(v) else None for k, v in row.items()}
+        table.append({"name": policy.card.name, **row})
+    return table
+
+
+def save_actor(folder: Path, agent: Agent, run: Run, evaluation: Evaluation | None) -> None:
+    """The learned task policy as a prior for the next task."""
+    layers = agent.actor.body.layers
+    obs_dim, action_dim = layers[0].weight.shape[0], layers[-1].weight.shape[1] // 2
+    success = {run.task: evaluation.success_any} if evaluation else {}
+    card = Card(
+        obs_dim=obs_dim,
+        action_dim=action_dim,
+        action_low=(-1.0,) * action_dim,
+        action_high=(1.0,) * action_dim,
+        hidden=tuple(layer.weight.shape[1] for layer in layers[:-1]),
+        name=run.task.rpartition("/")[2][:64],
+        origin=f"reprise {run.name}, seed {run.seed}, {run.steps} steps, recipe {run.id}",
+        task=run.task,
+        success={k: round(v, 6) for k, v in success.items() if np.isfinite(v)},
+    )
+    weights = tuple(np.asarray(layer.weight) for layer in layers)
+    biases = tuple(np.asarray(layer.bias) for layer in layers)
+    save(folder, Policy(card, weights, biases))

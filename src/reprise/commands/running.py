@@ -1,0 +1,219 @@
+"""`reprise train`, `resume` and `evaluate`."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import warnings
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from reprise.assess import EVALUATION
+from reprise.errors import UserError
+from reprise.evaluate import Evaluation, episode_seeds
+from reprise.execute import Listener, Outcome, execute
+from reprise.folder import Manifest, read_recipe
+from reprise.learner import Learner
+from reprise.loop import Schedule
+from reprise.method import Method
+from reprise.methods import Preset, prepare
+from reprise.pages import can_report, write_report
+from reprise.priors import resolve
+from reprise.spec import Run
+from reprise.tasks import find
+from reprise.terminal import ProgressLine, console
+from reprise.train import RewardSignWarning
+
+
+@dataclass(frozen=True)
+class Train:
+    """Learn a task, with priors if there are any."""
+
+    task: tyro.conf.Positional[str]
+    """Task id, such as pointmaze/medium or gym/Pendulum-v1 (`reprise tasks list`)."""
+    method: str = "smec"
+    """Method name (`reprise methods list`)."""
+    priors: tuple[str, ...] = ()
+    """Prior references: zoo:<name>, run:<folder>, a policy's folder or a folder of them."""
+    steps: int = 60_000
+    """Environment steps."""
+    seed: int = 0
+    """Seed of everything random; the same seed gives the same bits."""
+    preset: Preset = "small"
+    """Networks, warm-up and budget: small for one machine, paper for the paper's."""
+    out: Path | None = None
+    """Run folder; runs/<task>-<method>-s<seed>-<id> if not given. A stopped run continues there."""
+    tensorboard: bool = True
+    """Write event files for TensorBoard."""
+    json: bool = False
+    """Print the result as JSON."""
+    tuned: Annotated[Method, tyro.conf.arg(name="")] = field(default_factory=Method)
+    schedule: Schedule = field(default_factory=Schedule)
+
+
+@dataclass(frozen=True)
+class _Core:
+    """The options that decide which others there are."""
+
+    task: tyro.conf.Positional[str] = "pointmaze/medium"
+    method: str = "smec"
+    preset: Preset = "small"
+
+
+def train_defaults(argv: list[str]) -> Train:
+    """Defaults for a task, a method and a preset: `--help` shows the numbers that will be used."""
+    given = [arg for arg in argv if arg not in ("-h", "--help")]
+    core = _core(given)
+    setup = prepare(core.method, find(core.task), core.preset)
+    named = given and not given[0].startswith("-")
+    task: Any = core.task if named or given else tyro.MISSING
+    chosen: Any = {"steps": setup.steps, "tuned": setup.method, "schedule": setup.schedule}
+    return Train(task, core.method, preset=core.preset, **chosen)
+
+
+def _core(given: list[str]) -> _Core:
+    values: dict[str, Any] = {}
+    for name in ("method", "preset"):
+        flag = f"--{name}"
+        joined = [arg.partition("=")[2] for arg in given if arg.startswith(f"{flag}=")]
+        spaced = [b for a, b in pairwise(given) if a == flag]
+        if joined or spaced:
+            values[name] = (joined + spaced)[-1]
+    if given and not given[0].startswith("-"):
+        values["task"] = given[0]
+    elif given and not given[-1].startswith("-"):
+        values["task"] = next((arg for arg in given if "/" in arg), "pointmaze/medium")
+    if values.get("preset", "small") not in ("small", "paper"):
+        raise UserError(f"unknown preset {values['preset']!r}; nearest: small, paper")
+    return _Core(**values)
+
+
+def train(options: Train) -> int:
+    """Run it in its folder."""
+    task = find(options.task)
+    if options.steps < 1:
+        raise UserError(f"--steps is {options.steps}; give a positive number of environment steps")
+    run = Run(
+        options.method, options.tuned, task.id, resolve(options.priors).records, options.seed,
+        options.steps, options.preset, options.schedule,
+    )  # fmt: skip
+    short = f"{task.id.replace('/', '-')}-{run.name.replace('/', '-')}-s{run.seed}-{run.id}"
+    folder = options.out or Path("runs") / short
+    if Manifest(folder).complete:
+        raise UserError(f"{folder} is complete; choose another --out, or `reprise report {folder}`")
+    return _play(run, folder, options.tensorboard, options.json)
+
+
+@dataclass(frozen=True)
+class Resume:
+    """Continue a run exactly where it stopped."""
+
+    run: tyro.conf.Positional[Path]
+    """The run's folder."""
+    tensorboard: bool = True
+    """Write event files for TensorBoard."""
+    json: bool = False
+    """Print the result as JSON."""
+
+
+def resume(options: Resume) -> int:
+    """The same run, not a new one."""
+    run = read_recipe(options.run)
+    if Manifest(options.run).complete:
+        raise UserError(f"{options.run} is complete ({run.steps} steps); nothing to resume")
+    return _play(run, options.run, options.tensorboard, options.json)
+
+
+def _play(run: Run, folder: Path, tensorboard: bool, as_json: bool) -> int:
+    line = ProgressLine(run, run.steps)
+    listener = Listener(lambda p, speed: line.progress(p, speed), line.evaluation, line.warning)
+    task = find(run.task)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", RewardSignWarning)
+            outcome = execute(run, task, folder, listener=listener, tensorboard=tensorboard)
+    finally:
+        line.close()
+    for warning in caught:
+        if issubclass(warning.category, RewardSignWarning):
+            line.warning(str(warning.message))
+    if outcome.interrupted is not None:
+        line.warning(f"saved at step {outcome.steps:,}; continue with: reprise resume {folder}")
+        return 128 + outcome.interrupted
+    if can_report():
+        write_report([folder], folder / "report.html", task.picture)
+    _show(outcome, as_json)
+    return 0
+
+
+def _show(outcome: Outcome, as_json: bool) -> None:
+    answer = result(outcome.folder, outcome.steps, outcome.seconds)
+    if as_json:
+        print(json.dumps(answer))
+        return
+    screen = console()
+    success = answer["success_any"]
+    shown = "n/a" if success is None else f"{success:.0%}"
+    screen.print(
+        f"{answer['steps']:,} steps in {answer['seconds']:.0f} s: success {shown}, "
+        f"return {answer['return_mean']:.1f}"
+    )
+    for name in ("report.html", "policy"):
+        if (outcome.folder / name).exists():
+            screen.print(f"  {outcome.folder / name}", highlight=False, soft_wrap=True)
+
+
+def result(folder: Path, steps: int, seconds: float) -> dict[str, Any]:
+    """The answer of train, resume and evaluate: the last evaluation of a run."""
+    with (folder / "eval.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    last = rows[-1] if rows else {}
+    names = ("success_any", "success_last", "return_mean")
+    found = {name: float(last[name]) if last.get(name) else None for name in names}
+    return {"run": str(folder), "steps": steps, **found, "seconds": round(seconds, 1)}
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """Play a run's task policy, deterministic and alone."""
+
+    run: tyro.conf.Positional[Path]
+    """The run's folder."""
+    episodes: int = 20
+    """Episodes to play."""
+    seed: int | None = None
+    """Seed of the episodes; the run's if not given."""
+    json: bool = False
+    """Print the result as JSON."""
+
+
+def evaluate(options: Evaluate) -> int:
+    """Episodes on seeds that training and its evaluations never used."""
+    if options.episodes < 1:
+        raise UserError(f"--episodes is {options.episodes}; give a positive number")
+    learner = Learner.load(options.run)
+    if options.seed is not None:
+        learner.run = replace(learner.run, seed=options.seed)
+    seeds = episode_seeds(learner.run.seed, EVALUATION, 2**31, options.episodes)
+    found = learner.evaluate(seeds=seeds)
+    if options.json:
+        print(json.dumps(_answer(options.run, learner.num_timesteps, found)))
+        return 0
+    screen = console()
+    success = "n/a" if math.isnan(found.success_any) else f"{found.success_any:.0%}"
+    screen.print(
+        f"{found.episodes} episodes: success {success}, return {found.return_mean:.1f} "
+        f"± {found.return_std:.1f}"
+    )
+    return 0
+
+
+def _answer(folder: Path, steps: int, found: Evaluation) -> dict[str, Any]:
+    numbers = {k: getattr(found, k) for k in ("success_any", "success_last", "return_mean")}
+    finite = {k: v if math.isfinite(v) else None for k, v in numbers.items()}
+    return {"run": str(folder), "steps": steps, **finite, "seconds": None}

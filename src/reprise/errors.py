@@ -1,0 +1,30 @@
+"""Errors a user can act on: one line that names the field, the value and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class UserError(Exception):
+    """Bad input. The command line prints it as one line and exits with 2."""
+
+
+class CheckpointError(UserError):
+    """A checkpoint that is truncated, altered or of another run."""
+
+
+class PolicyFileError(UserError):
+    """A policy on disk that is damaged, of a newer schema, or not a policy."""
+
+
+class EnvironmentFault(UserError):
+    """The environment returned something that must not enter the buffer."""
+
+
+def unknown(what: str, name: str, known: Iterable[str], hint: str = "") -> UserError:
+    """The error for a name that does not exist, with the nearest names that do."""
+    known = sorted(known)
+    near = get_close_matches(name, known, n=3, cutoff=0.4) or known[:8]
+    listing = f"; nearest: {', '.join(near)}" if near else ""
+    return UserError(f"unknown {what} {name!r}{listing}{f' ({hint})' if hint else ''}")

@@ -1,0 +1,97 @@
+"""Evaluation: a policy alone, on environments and seeds of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from reprise.tasks import Arena, Task
+
+Act = Callable[[np.ndarray], np.ndarray]
+"""Observations (n, obs) -> actions (n, action)."""
+
+
+class Evaluation(NamedTuple):
+    """What some episodes of one policy came to; NaN where a task has no notion of success."""
+
+    episodes: int
+    success_any: float
+    success_last: float
+    first_success_step: float
+    return_mean: float
+    return_std: float
+    return_discounted: float
+    """Mean realized discounted return: what head 0 claims to know."""
+    value_start: float
+    """Mean of head 0 at the starts of the same episodes."""
+
+
+class _Tally:
+    """What one episode adds up to while it is played."""
+
+    def __init__(self) -> None:
+        self.total, self.discounted, self.weight = 0.0, 0.0, 1.0
+        self.successes: list[float] = []
+        self.over = False
+
+
+def evaluate(
+    act: Act,
+    task: Task,
+    seeds: Sequence[int],
+    *,
+    gamma: float = 0.99,
+    value: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
+) -> Evaluation:
+    """Play one episode per seed, all in step, so that a policy is asked once per step."""
+    arenas = [task.open() for _ in seeds]
+    try:
+        obs = np.stack([a.reset(s) for a, s in zip(arenas, seeds, strict=True)])
+        start = value(obs, act(obs)) if value else np.full(len(arenas), np.nan)
+        tallies = [_Tally() for _ in arenas]
+        while not all(tally.over for tally in tallies):
+            actions = act(obs)
+            for i, (arena, tally) in enumerate(zip(arenas, tallies, strict=True)):
+                if not tally.over:
+                    obs[i] = _advance(arena, actions[i], tally, gamma)
+    finally:
+        for arena in arenas:
+            arena.close()
+    return _summary(tallies, start)
+
+
+def _advance(arena: Arena, action: np.ndarray, tally: _Tally, gamma: float) -> np.ndarray:
+    obs, reward, terminated, truncated, success = arena.step(action)
+    tally.total += float(reward)
+    tally.discounted += tally.weight * float(reward)
+    tally.weight *= gamma
+    tally.successes.append(success)
+    tally.over = terminated or truncated
+    return obs
+
+
+def _summary(tallies: Sequence[_Tally], start: np.ndarray) -> Evaluation:
+    firsts = [t.successes.index(1.0) + 1 for t in tallies if 1.0 in t.successes]
+    totals = np.array([t.total for t in tallies])
+    return Evaluation(
+        episodes=len(tallies),
+        success_any=float(np.mean([success_any(t.successes) for t in tallies])),
+        success_last=float(np.mean([t.successes[-1] for t in tallies])),
+        first_success_step=float(np.mean(firsts)) if firsts else float("nan"),
+        return_mean=float(totals.mean()),
+        return_std=float(totals.std()),
+        return_discounted=float(np.mean([t.discounted for t in tallies])),
+        value_start=float(np.mean(start)),
+    )
+
+
+def success_any(successes: Sequence[float]) -> float:
+    """Whether the flag was ever up; NaN if there is no flag."""
+    return float("nan") if np.isnan(successes).all() else float(max(successes))
+
+
+def episode_seeds(seed: int, purpose: int, step: int, count: int) -> list[int]:
+    """Seeds for episodes that depend on nothing but these numbers."""
+    return [int(x) for x in np.random.SeedSequence([seed, purpose, step]).generate_state(count)]

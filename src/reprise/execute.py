@@ -1,0 +1,169 @@
+"""One run in one folder: started, continued exactly, or found complete."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from reprise import checkpoint
+from reprise.assess import EVALUATION, judge, save_actor, zero_shot
+from reprise.errors import UserError
+from reprise.evaluate import Evaluation, episode_seeds
+from reprise.folder import Manifest, claimed, environment, now, settle_recipe
+from reprise.loop import Loop
+from reprise.priors import Priors, resolve
+from reprise.record import Recorder
+from reprise.signals import stop_signals
+from reprise.spec import Run
+from reprise.tasks import Task
+from reprise.train import Progress, train
+
+
+class Outcome(NamedTuple):
+    """How a run ended."""
+
+    folder: Path
+    steps: int
+    evaluation: Evaluation | None
+    seconds: float
+    interrupted: int | None
+    """The signal that stopped it, if one did."""
+
+
+class Listener(NamedTuple):
+    """Who wants to hear of a run while it runs."""
+
+    progress: Callable[[Progress, float], None] = lambda progress, speed: None
+    evaluation: Callable[[int, Evaluation], None] = lambda step, evaluation: None
+    warning: Callable[[str], None] = lambda text: print(f"warning: {text}", file=sys.stderr)
+
+
+def execute(
+    run: Run,
+    task: Task,
+    folder: Path,
+    *,
+    listener: Listener | None = None,
+    tensorboard: bool = True,
+) -> Outcome:
+    """Run a recipe in a folder: begin it, or continue it exactly where it stopped."""
+    listener = listener or Listener()
+    with claimed(folder):
+        settle_recipe(run, folder)
+        manifest = Manifest(folder)
+        if manifest.complete:
+            return Outcome(folder, run.steps, None, float(manifest.record["seconds"]), None)
+        priors = _priors(run)
+        manifest.note(**environment(), state="running")
+        if "zero_shot" not in manifest.record:
+            manifest.note(zero_shot=zero_shot(priors, task, run.seed))
+        try:
+            return _Session(run, task, folder, priors, manifest, listener).play(tensorboard)
+        except BaseException:
+            manifest.note(state="failed", ended=now())
+            raise
+
+
+class _Session:
+    """The one place where a run's loop, tables and checkpoints meet."""
+
+    def __init__(
+        self,
+        run: Run,
+        task: Task,
+        folder: Path,
+        priors: Priors,
+        manifest: Manifest,
+        listener: Listener,
+    ):
+        self.run, self.task, self.folder, self.priors = run, task, folder, priors
+        self.manifest, self.listener = manifest, listener
+        self.recorder: Recorder
+        self.last: Evaluation | None = None
+        self.best = -np.inf
+
+    def play(self, tensorboard: bool) -> Outcome:
+        """From wherever the run stands to its end, or to the first signal."""
+        run, began = self.run, time.perf_counter()
+        earlier = float(self.manifest.record.get("seconds", 0.0))
+        with stop_signals() as caught:
+            reports = train(
+                run.method, self.task, self.priors, steps=run.steps, seed=run.seed,
+                schedule=run.schedule, pause=lambda: bool(caught),
+                resume=lambda loop: self._resume(loop, tensorboard),
+            )  # fmt: skip
+            step, clock = None, began
+            for progress in reports:
+                moment = time.perf_counter()
+                speed = (progress.step - step) / (moment - clock) if step is not None else 0.0
+                step, clock = progress.step, moment
+                self._report(progress, speed, bool(caught))
+                if caught:
+                    break
+        self.recorder.close()
+        seconds = earlier + time.perf_counter() - began
+        state = "interrupted" if caught else "complete"
+        self.manifest.note(state=state, ended=now(), seconds=round(seconds, 1))
+        done = step or run.steps
+        return Outcome(self.folder, done, self.last, seconds, caught[0] if caught else None)
+
+    def _resume(self, loop: Loop, tensorboard: bool) -> None:
+        (self.folder / "checkpoints").mkdir(exist_ok=True)
+        state = checkpoint.load(self.folder / "checkpoints", loop, self.listener.warning)
+        self.recorder = Recorder(self.folder, self.run, tensorboard, loop.step)
+        if state is None:
+            self.recorder.restart()
+            return
+        self.recorder.rewind(state["tables"])
+        self.best = state["best"] if state["best"] is not None else -np.inf
+        if not state["exact"]:
+            self.listener.warning(
+                "this environment's state cannot be captured: resuming with a new episode"
+            )
+
+    def _report(self, progress: Progress, speed: float, stopping: bool) -> None:
+        schedule, step = self.run.schedule, progress.step
+        last = step >= self.run.steps
+        self.recorder.progress(progress, speed)
+        self.listener.progress(progress, speed)
+        due = progress.scheduled and schedule.evaluate_every and not step % schedule.evaluate_every
+        if due or (last and progress.scheduled):
+            self._evaluate(progress)
+        if last:  # before the checkpoint that says the run is over
+            save_actor(self.folder / "policy", progress.agent, self.run, self.last)
+        if stopping or last or (progress.scheduled and not step % schedule.checkpoint_every):
+            best = float(self.best) if np.isfinite(self.best) else None
+            extra = {"tables": self.recorder.settle(), "best": best}
+            checkpoint.save(self.folder / "checkpoints", progress.loop, extra)
+
+    def _evaluate(self, progress: Progress) -> None:
+        run = self.run
+        count = run.schedule.evaluation_episodes
+        seeds = episode_seeds(run.seed, EVALUATION, progress.step, count)
+        self.last = judge(run.method, progress.agent, self.priors, self.task, seeds)
+        self.recorder.evaluation(progress.step, self.last)
+        self.listener.evaluation(progress.step, self.last)
+        # Returns break ties, and rank the tasks that have no notion of success.
+        score = 1e9 * float(np.nan_to_num(self.last.success_any)) + self.last.return_mean
+        if score > self.best:
+            self.best = score
+            save_actor(self.folder / "checkpoints" / "best", progress.agent, run, self.last)
+
+
+def _priors(run: Run) -> Priors:
+    """The recipe's priors, which must still be the same files."""
+    refs = list(dict.fromkeys(prior.ref for prior in run.priors))
+    priors = resolve(refs)
+    for recorded, found in zip(run.priors, priors.records, strict=False):
+        if recorded != found:
+            raise UserError(
+                f"prior {recorded.name!r} ({recorded.ref}) is not the file of the recipe"
+            )
+    if len(priors) != len(run.priors):
+        raise UserError(f"the recipe has {len(run.priors)} priors, {refs} now give {len(priors)}")
+    return priors

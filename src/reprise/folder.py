@@ -1,0 +1,94 @@
+"""A run's folder: whose it is, which recipe made it, and when, where and with what it ran."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import filelock
+
+from reprise import files, spec
+from reprise.errors import UserError
+from reprise.spec import Run
+
+PACKAGES = ("jax", "jaxlib", "equinox", "optax", "numpy", "gymnasium", "mujoco", "safetensors")
+
+
+@contextmanager
+def claimed(folder: Path) -> Generator[None]:
+    """Nobody else may use the folder; the kernel frees the claim if this process dies."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(folder / ".lock")
+        lock.acquire(timeout=0)
+    except filelock.Timeout:
+        owner = (folder / ".owner").read_text() if (folder / ".owner").exists() else "?"
+        raise UserError(f"{folder} is in use by process {owner}; wait or choose --out") from None
+    except OSError as error:
+        raise files.unwritable(folder, error) from error
+    try:
+        files.write_text(folder / ".owner", str(os.getpid()))
+        yield
+    finally:
+        (folder / ".owner").unlink(missing_ok=True)
+        lock.release()
+
+
+def settle_recipe(run: Run, folder: Path) -> None:
+    """Write the recipe of a new run; refuse a folder that another recipe made."""
+    path = folder / "run.json"
+    if not path.exists():
+        files.write_json(path, spec.dump(run))
+    elif (found := spec.load(path.read_text(), str(path))) != run:
+        raise UserError(
+            f"{folder} was made by another recipe ({found.name} on {found.task}, {found.id}); "
+            "choose another --out, or `reprise resume` to continue it"
+        )
+
+
+def read_recipe(folder: Path) -> Run:
+    """The recipe of a run."""
+    path = folder / "run.json"
+    if not path.is_file():
+        raise UserError(f"{folder} is not a run: it has no run.json")
+    return spec.load(path.read_text(), str(path))
+
+
+class Manifest:
+    """`manifest.json`: where, when and with which versions a run was made."""
+
+    def __init__(self, folder: Path):
+        self._path = folder / "manifest.json"
+        text = self._path.read_text() if self._path.exists() else "{}"
+        self.record: dict[str, Any] = json.loads(text)
+
+    @property
+    def complete(self) -> bool:
+        """Whether there is nothing left to do."""
+        return self.record.get("state") == "complete"
+
+    def note(self, **facts: Any) -> None:
+        """Add or replace facts."""
+        self.record |= facts
+        self.record.setdefault("started", now())
+        files.write_json(self._path, {"schema": 1, **self.record})
+
+
+def environment() -> dict[str, Any]:
+    """Versions and platform: what exactness depends on."""
+    versions = {"reprise": version("reprise"), "python": platform.python_version()}
+    versions |= {name: version(name) for name in PACKAGES}
+    where = f"{platform.system()} {platform.machine()}"
+    return {"versions": versions, "platform": where, "nproc": os.environ.get("NPROC", "")}
+
+
+def now() -> str:
+    """This moment, for the record."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,191 @@
+"""Everything a run has in its hands between two steps: what a checkpoint must hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import jax
+import numpy as np
+
+from reprise.agent import Agent, Plan
+from reprise.errors import UserError
+from reprise.evaluate import success_any
+from reprise.method import Method, Metrics
+from reprise.priors import Priors
+from reprise.replay import ReplayBuffer
+from reprise.tasks import Arena, Step
+from reprise.types import Episode, Gaussian, Selection, Spec, Transition
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When things happen, in environment steps."""
+
+    warmup: int = 10_000
+    """Steps of uniformly random actions at the start."""
+    learning_starts: int = 1_000
+    """Steps before the first update."""
+    batch: int = 128
+    """Transitions per update."""
+    capacity: int = 1_000_000
+    """Transitions kept for replay."""
+    log_every: int = 1_000
+    """Steps per row of metrics.csv."""
+    evaluate_every: int = 10_000
+    """Steps between evaluations; 0 for none."""
+    evaluation_episodes: int = 10
+    """Episodes per evaluation."""
+    checkpoint_every: int = 10_000
+    """Steps between checkpoints; a kill loses at most this much."""
+
+
+class Tally:
+    """Sums since the last report, as arrays so that a checkpoint can hold them."""
+
+    def __init__(self, policies: int):
+        self.use = np.zeros(policies, np.int64)
+        self.value = np.zeros(policies)
+        self.selections = np.zeros((), np.int64)
+        self.episodes: list[tuple[float, float]] = []
+        """(return, success) of the episodes that ended."""
+        self.losses: dict[str, tuple[float, int]] = {}
+        """(sum, count) of each loss."""
+        self.finished = 0
+        """Episodes finished since the run began."""
+        self.steps = 0
+
+    def summary(self) -> dict[str, float]:
+        """One row of metrics; starts the next one."""
+        row: dict[str, float] = {"episodes": self.finished}
+        returns, successes = zip(*self.episodes, strict=True) if self.episodes else ((), ())
+        row["episode_return"] = float(np.mean(returns)) if returns else float("nan")
+        row["success"] = float(np.mean(successes)) if successes else float("nan")
+        row |= {name: total / count for name, (total, count) in self.losses.items()}
+        for i, share in enumerate(self.use / max(self.steps, 1)):
+            row[f"use_{i}"] = float(share)
+        for i, total in enumerate(self.value):
+            seen = int(self.selections)
+            row[f"value_{i}"] = float(total / seen) if seen else float("nan")
+        finished = self.finished
+        self.__init__(len(self.use))
+        self.finished = finished
+        return row
+
+
+@dataclass
+class Loop:
+    """The live state of a run; `train` moves it, checkpoints read and write it."""
+
+    agent: Agent
+    plan: Plan
+    replay: ReplayBuffer
+    arena: Arena
+    obs: np.ndarray
+    advice: Gaussian
+    tally: Tally
+    step: int = 0
+    updates: int = 0
+    episode: int = 0
+    fresh: bool = True
+    """No episode is under way: the next thing to do is a reset."""
+    losses: Metrics = field(default_factory=dict[str, jax.Array])
+    rewards: list[float] = field(default_factory=list[float])
+    successes: list[float] = field(default_factory=list[float])
+    sources: list[int] = field(default_factory=list[int])
+    track: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+    ended: list[Episode] = field(default_factory=list[Episode])
+    selected: list[Selection] = field(default_factory=list[Selection])
+    made: int = 0
+    """Selections made so far."""
+
+    def note_selection(self, before: Plan) -> None:
+        """Record the planner's choice if it made one at this step."""
+        made = int(np.asarray(self.plan.chosen).sum())
+        if made == self.made:
+            return
+        self.made = made
+        score, bonus = np.asarray(self.plan.score), np.asarray(self.plan.bonus)
+        previous, chosen, clock = int(before.policy), int(self.plan.policy), int(before.clock)
+        self.selected.append(
+            Selection(self.step, self.episode, clock, previous, chosen, score, bonus)
+        )
+        self.tally.value += score
+        self.tally.selections += 1
+
+    def note_step(self, source: int, step: Step, position: tuple[float, float] | None) -> None:
+        """Record who acted and what came of it."""
+        self.tally.steps += 1
+        if source >= 0:
+            self.tally.use[source] += 1
+        self.rewards.append(float(step.reward))
+        self.successes.append(step.success)
+        self.sources.append(source)
+        if position:
+            self.track.append(position)
+
+    def note_losses(self) -> None:
+        """Add the last update's losses to the sums."""
+        for name, value in self.losses.items():
+            total, count = self.tally.losses.get(name, (0.0, 0))
+            if not np.isfinite(latest := float(value)):
+                raise UserError(
+                    f"{name} became {latest} at step {self.step}; try a smaller --learning-rate "
+                    "(the last checkpoint is kept)"
+                )
+            self.tally.losses[name] = (total + latest, count + 1)
+
+    def close_episode(self, gamma: float) -> None:
+        """Turn the episode under way into a record, and make room for the next."""
+        weights = gamma ** np.arange(len(self.rewards))
+        first = self.successes.index(1.0) + 1 if 1.0 in self.successes else -1
+        success = success_any(self.successes)
+        self.ended.append(
+            Episode(
+                number=self.episode,
+                step=self.step,
+                total=float(np.sum(self.rewards)),
+                discounted=float(np.dot(weights, self.rewards)),
+                length=len(self.rewards),
+                success_any=success,
+                success_last=self.successes[-1],
+                first_success=first,
+                sources=np.asarray(self.sources, np.int16),
+                track=np.asarray(self.track, np.float32).reshape(-1, 2),
+            )
+        )
+        self.tally.episodes.append((self.ended[-1].total, success))
+        self.tally.finished += 1
+        self.forget_episode()
+
+    def forget_episode(self) -> None:
+        """Start counting a new episode."""
+        self.episode += 1
+        self.rewards, self.successes, self.sources, self.track = [], [], [], []
+        self.fresh = True
+
+    def hand_over(self) -> tuple[tuple[Episode, ...], tuple[Selection, ...]]:
+        """What happened since the last report; each record is handed over once."""
+        news = tuple(self.ended), tuple(self.selected)
+        self.ended, self.selected = [], []
+        return news
+
+
+def begin(
+    method: Method, arena: Arena, priors: Priors, schedule: Schedule, *, steps: int, seed: int
+) -> Loop:
+    """The state before the first step."""
+    spec = Spec(arena.obs_dim, arena.action_dim, len(priors))
+    obs, action = np.zeros(spec.obs, np.float32), np.zeros(spec.action, np.float32)
+    silence = np.zeros((spec.priors, spec.action), np.float32)
+    advice = Gaussian(silence, silence)  # pyright: ignore
+    zero = np.float32(0.0)
+    row = Transition(obs, advice, np.int32(0), action, zero, zero, obs, advice)  # pyright: ignore
+    return Loop(
+        agent=method.init(jax.random.key(seed), spec),
+        plan=Plan.start(spec),
+        replay=ReplayBuffer(min(schedule.capacity, steps), row, seed),
+        arena=arena,
+        obs=obs,
+        advice=advice,
+        tally=Tally(spec.policies),
+    )

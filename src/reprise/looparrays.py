@@ -1,0 +1,92 @@
+"""The live state of a run as named arrays and JSON, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from reprise import arrays
+from reprise.arrays import Arrays
+from reprise.errors import CheckpointError
+from reprise.loop import Loop
+
+
+def capture(loop: Loop) -> tuple[dict[str, Any], Arrays]:
+    """Everything but the agent and the replay rows."""
+    if loop.ended or loop.selected:
+        raise ValueError("hand the loop's news over before saving it, or they are lost")
+    state = {
+        "step": loop.step,
+        "updates": loop.updates,
+        "episode": loop.episode,
+        "fresh": loop.fresh,
+        "made": loop.made,
+        "added": loop.replay.added,
+        "replay_rng": loop.replay.rng.bit_generator.state,
+        "finished": loop.tally.finished,
+        "steps": loop.tally.steps,
+        "losses": loop.tally.losses,
+    }
+    saved = {f"plan.{name}": array for name, array in arrays.named(loop.plan).items()}
+    saved |= {f"advice.{name}": array for name, array in arrays.named(loop.advice).items()}
+    saved |= {
+        "obs": loop.obs,
+        "rewards": np.asarray(loop.rewards, np.float64),
+        "successes": np.asarray(loop.successes, np.float64),
+        "sources": np.asarray(loop.sources, np.int64),
+        "track": np.asarray(loop.track, np.float64).reshape(-1, 2),
+        "tally.use": loop.tally.use,
+        "tally.value": loop.tally.value,
+        "tally.selections": loop.tally.selections,
+        "tally.episodes": np.asarray(loop.tally.episodes, np.float64).reshape(-1, 2),
+    }
+    snapshot = None if loop.fresh else loop.arena.snapshot()
+    if snapshot is not None:
+        saved |= {f"arena.{name}": array for name, array in snapshot.items()}
+    return state | {"exact": loop.fresh or snapshot is not None}, saved
+
+
+def restore(loop: Loop, state: dict[str, Any], saved: Arrays) -> None:
+    """Put everything back; the agent and the replay rows are filled in by the caller."""
+    for name in ("step", "updates", "episode", "fresh", "made"):
+        setattr(loop, name, state[name])
+    loop.replay.added = state["added"]
+    loop.replay.rng.bit_generator.state = state["replay_rng"]
+    loop.plan = arrays.fill(loop.plan, _under(saved, "plan."), "plan")
+    loop.advice = arrays.fill(loop.advice, _under(saved, "advice."), "advice")
+    loop.obs = saved["obs"].copy()
+    loop.rewards = [float(x) for x in saved["rewards"]]
+    loop.successes = [float(x) for x in saved["successes"]]
+    loop.sources = [int(x) for x in saved["sources"]]
+    loop.track = [(float(x), float(y)) for x, y in saved["track"]]
+    loop.tally.use, loop.tally.value = saved["tally.use"].copy(), saved["tally.value"].copy()
+    loop.tally.selections = saved["tally.selections"].copy()
+    loop.tally.episodes = [(float(x), float(y)) for x, y in saved["tally.episodes"]]
+    loop.tally.finished, loop.tally.steps = state["finished"], state["steps"]
+    loop.tally.losses = {k: (total, count) for k, (total, count) in state["losses"].items()}
+    if not loop.fresh:
+        _resume_episode(loop, _under(saved, "arena."), state["exact"])
+
+
+def _resume_episode(loop: Loop, snapshot: Arrays, exact: bool) -> None:
+    if exact:
+        loop.arena.reset(0)  # some environments build what a snapshot fills in their first reset
+        loop.arena.restore(snapshot)
+    else:
+        # Nobody knows how to continue this environment's episode: begin the next one instead.
+        loop.forget_episode()
+
+
+def _under(saved: Arrays, prefix: str) -> Arrays:
+    found = {k.removeprefix(prefix): v for k, v in saved.items() if k.startswith(prefix)}
+    if not found:
+        raise CheckpointError(f"loop.safetensors lacks {prefix}*")
+    return found
+
+
+def replay_like(loop: Loop, count: int) -> Any:
+    """A tree of `count` empty rows shaped like the buffer's."""
+    blank = loop.replay.rows(loop.replay.added, loop.replay.added)
+    return jax.tree.map(lambda x: np.empty((count, *x.shape[1:]), x.dtype), blank)

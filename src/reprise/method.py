@@ -1,0 +1,143 @@
+"""A policy-reuse method: three choices and the one loop body that is SAC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float
+
+from reprise.actor import Actor, SoftActor
+from reprise.agent import Agent, Plan, propose
+from reprise.critic import Critic, SoftCritic
+from reprise.planner import Planner, TaskPolicy
+from reprise.types import Gaussian, PyTree, Spec, Transition
+
+Metrics = dict[str, Float[Array, ""]]
+
+
+@dataclass(frozen=True)
+class Method:
+    """How it evaluates, how it improves, how it behaves."""
+
+    critic: Critic = field(default_factory=SoftCritic)
+    actor: Actor = field(default_factory=SoftActor)
+    planner: Planner = field(default_factory=TaskPolicy)
+    learning_rate: float = 3e-4
+    """Adam's step size for critic, actor and temperature."""
+    smoothing: float = 5e-3
+    """tau, how far the target network moves to the critic at each update."""
+    actor_delay: int = 2
+    """Critic updates per update of actor and temperature."""
+    stochastic_priors: bool = False
+    """Sample the priors, when they act and in their heads' targets alike; else take the mode."""
+    reward_lower_bound: float = 0.0
+    """R_min: values are compared as V - R_min / (1 - discount); the guarantee needs r >= R_min."""
+
+    def init(self, key: Array, spec: Spec) -> Agent:
+        """An agent that has learned nothing."""
+        k_actor, k_critic, k_planner = jax.random.split(key, 3)
+        actor, critic = self.actor.init(k_actor, spec), self.critic.init(k_critic, spec)
+        # A copy, because update donates its input and one buffer cannot be donated twice.
+        target = jax.tree.map(jnp.copy, critic)
+        log_alpha, adam = jnp.zeros(()), optax.adam(self.learning_rate)
+        parts: Any = (critic, actor, log_alpha)
+        optim: Any = tuple(adam.init(part) for part in parts)
+        planner = self.planner.init(k_planner, spec)
+        return Agent(actor, critic, target, log_alpha, planner, optim, jnp.zeros((), jnp.int32))
+
+    @partial(jax.jit, static_argnums=0)
+    def act(
+        self, agent: Agent, plan: Plan, obs: Array, advice: Gaussian, key: Array
+    ) -> tuple[Plan, Float[Array, "action"]]:
+        """One decision: the planner picks a policy, that policy picks the action."""
+        k_act, k_more, k_plan = jax.random.split(key, 3)
+        own = propose(agent.actor, obs, advice, k_act, self.stochastic_priors).actions
+
+        def judge(samples: int) -> Float[Array, "samples ensemble policies"]:
+            # The action that may be executed comes first, further draws after it.
+            keys = jax.random.split(k_more, samples - 1)
+            more = jax.vmap(lambda k: propose(agent.actor, obs, advice, k, self.stochastic_priors))
+            actions = jnp.concatenate([own[None], more(keys).actions]) if samples > 1 else own[None]
+            return jax.vmap(lambda a: self._compared(agent, obs, a))(actions)
+
+        plan = self.planner.select(agent, plan, obs, judge, k_plan)
+        return plan.tick(), own[plan.policy]
+
+    def _compared(self, agent: Agent, obs: Array, actions: Array) -> Array:
+        """Values of the target networks, put on one scale where rewards may be negative."""
+        values = self.critic.judge(agent.target, obs, actions)
+        if not self.reward_lower_bound:
+            return values
+        floor = self.reward_lower_bound / (1.0 - self.critic.discounts(values.shape[1]))
+        return values - floor[None]
+
+    @partial(jax.jit, static_argnums=0)
+    def mode(
+        self, actor: Any, obs: Float[Array, "n obs"], advice: Gaussian
+    ) -> Float[Array, "n action"]:
+        """The task policy's deterministic actions in several states: how it is evaluated."""
+        return jax.vmap(lambda o, a: actor(o, a).mode())(obs, advice)
+
+    @partial(jax.jit, static_argnums=0)
+    def value(
+        self, agent: Agent, obs: Float[Array, "n obs"], actions: Float[Array, "n action"]
+    ) -> Float[Array, "n"]:
+        """What the planner's head 0 says about the task policy's actions."""
+        judge = jax.vmap(lambda o, a: self.critic.judge(agent.target, o, a[None]))
+        return judge(obs, actions)[:, :, 0].max(axis=1)
+
+    @partial(jax.jit, static_argnums=(0, 4), donate_argnums=1)
+    def update(
+        self, agent: Agent, batch: Transition, key: Array, improve: bool
+    ) -> tuple[Agent, Metrics]:
+        """One gradient step on every part; actor and temperature only if `improve`."""
+        k_critic, k_actor, k_planner = jax.random.split(key, 3)
+        agent, metrics = self._improve_critic(agent, batch, k_critic)
+        if improve:
+            agent, more = self._improve_actor(agent, batch, k_actor)
+            metrics |= more
+        planner = self.planner.update(agent, batch, k_planner)
+        return replace(agent, planner=planner, step=agent.step + 1), metrics
+
+    def _improve_critic(self, agent: Agent, batch: Transition, key: Array) -> tuple[Agent, Metrics]:
+        def target(t: Transition, k: Array) -> Array:
+            following = propose(agent.actor, t.next_obs, t.next_advice, k, self.stochastic_priors)
+            return self.critic.targets(agent, t, following)
+
+        targets = jax.vmap(target)(batch, jax.random.split(key, len(batch.reward)))
+
+        def loss(critic: Any) -> Array:
+            return jax.vmap(partial(self.critic.loss, critic))(batch, targets).mean()
+
+        value, grads = jax.value_and_grad(loss)(agent.critic)
+        old: Any = agent.target
+        critic, state = self._descend(agent.critic, grads, agent.optim[0])
+        moved: Any = optax.incremental_update(critic, old, self.smoothing)
+        agent = replace(agent, critic=critic, target=moved, optim=(state, *agent.optim[1:]))
+        return agent, {"critic_loss": value}
+
+    def _improve_actor(self, agent: Agent, batch: Transition, key: Array) -> tuple[Agent, Metrics]:
+        keys = jax.random.split(key, len(batch.reward))
+
+        def loss(actor: Any) -> tuple[Array, Array]:
+            each = jax.vmap(lambda t, k: self.actor.loss(actor, agent, t, k))
+            values, log_prob = each(batch, keys)
+            return values.mean(), log_prob.mean()
+
+        (value, log_prob), grads = jax.value_and_grad(loss, has_aux=True)(agent.actor)
+        actor, s_actor = self._descend(agent.actor, grads, agent.optim[1])
+        # d/d(log alpha) of -alpha (log pi + H), H = -|A|: too little entropy raises alpha.
+        slope = -agent.alpha * (log_prob - batch.action.shape[-1])
+        log_alpha, s_alpha = self._descend(agent.log_alpha, slope, agent.optim[2])
+        optim = (agent.optim[0], s_actor, s_alpha)
+        metrics = {"actor_loss": value, "alpha": agent.alpha, "entropy": -log_prob}
+        return replace(agent, actor=actor, log_alpha=log_alpha, optim=optim), metrics
+
+    def _descend(self, params: Any, grads: Any, state: PyTree) -> tuple[Any, PyTree]:
+        updates, state = optax.adam(self.learning_rate).update(grads, state)
+        return optax.apply_updates(params, updates), state

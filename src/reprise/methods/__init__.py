@@ -1,0 +1,83 @@
+"""Methods by name: each a value of the three choices, given the task's h and c."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+from reprise.errors import unknown
+from reprise.loop import Schedule
+from reprise.method import Method
+from reprise.methods import smec as _smec
+from reprise.tasks import Task
+
+Preset = Literal["small", "paper"]
+
+
+class Row(NamedTuple):
+    """A line of the table of methods."""
+
+    build: Callable[[int, float], Method]
+    """(h, c) -> the method."""
+    paper: str
+
+
+def scratch(h: int = 50, c: float = 10.0) -> Method:
+    """SAC alone; there is nobody to switch to, so h and c do not matter."""
+    return Method()
+
+
+PAPER = "On the Value of Myopic Behavior in Policy Reuse"
+METHODS: dict[str, Row] = {
+    "smec": Row(_smec.smec, PAPER),
+    "scratch": Row(scratch, "Soft Actor-Critic (Haarnoja et al., 2018)"),
+}
+ABLATIONS: dict[str, Row] = {
+    "smec/single-value": Row(_smec.single_value, PAPER),
+    "smec/no-truncation": Row(_smec.no_truncation, PAPER),
+    "smec/no-ucb": Row(_smec.no_ucb, PAPER),
+    "smec/random": Row(_smec.random, PAPER),
+}
+
+
+class Setup(NamedTuple):
+    """A method tuned to a task, when things happen, and for how long."""
+
+    method: Method
+    schedule: Schedule
+    steps: int
+
+
+_SMALL: dict[str, Any] = {
+    "hidden": (256, 256),
+    "layer_norm": True,
+    "warmup": 10_000,
+    "steps": 300_000,
+    "evaluate_every": 10_000,
+}
+_PAPER: dict[str, Any] = {
+    "hidden": (400, 400, 400),
+    "layer_norm": False,
+    "warmup": 50_000,
+    "steps": 1_000_000,
+    "evaluate_every": 10_000,
+}
+
+
+def prepare(name: str, task: Task, preset: Preset = "small") -> Setup:
+    """A named method with the task's h and c and the preset's networks and budget."""
+    rows = METHODS | ABLATIONS
+    if name not in rows:
+        raise unknown("method", name, rows)
+    sizes = _PAPER if preset == "paper" else _SMALL | dict(task.small)
+    method = rows[name].build(task.h, task.c)
+    critic = replace(method.critic, hidden=sizes["hidden"], layer_norm=sizes["layer_norm"])
+    actor = replace(method.actor, hidden=sizes["hidden"])
+    bound = task.reward_lower_bound
+    method = replace(method, critic=critic, actor=actor, reward_lower_bound=bound)
+    interval = sizes["evaluate_every"]
+    schedule = Schedule(
+        warmup=sizes["warmup"], evaluate_every=interval, checkpoint_every=min(interval, 10_000)
+    )
+    return Setup(method, schedule, sizes["steps"])

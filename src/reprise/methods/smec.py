@@ -1,0 +1,34 @@
+"""SMEC: Selective Myopic bEhavior Control (On the Value of Myopic Behavior in Policy Reuse)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from reprise.critic import HybridCritic, SoftCritic
+from reprise.method import Method
+from reprise.planner import Uniform, ValueGuided
+
+
+def smec(h: int = 50, c: float = 10.0) -> Method:
+    """The paper's method in the paper's symbols; h appears once."""
+    return Method(critic=HybridCritic(horizon=h), planner=ValueGuided(commit=h, ucb=c))
+
+
+def single_value(h: int, c: float) -> Method:
+    """One head judges everybody: no disentangled evaluation."""
+    return replace(smec(h, c), critic=SoftCritic())
+
+
+def no_truncation(h: int, c: float) -> Method:
+    """gbar = gamma: priors are judged with the full horizon."""
+    return replace(smec(h, c), critic=HybridCritic(horizon=None))
+
+
+def no_ucb(h: int, c: float) -> Method:
+    """c = 0: values alone decide."""
+    return smec(h, 0.0)
+
+
+def random(h: int, c: float) -> Method:
+    """A random policy every h steps."""
+    return Method(planner=Uniform(commit=h))

@@ -1,0 +1,73 @@
+"""The networks. Every leaf is an array, so plain jax.jit, grad and vmap work without filters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from reprise.types import LOG_STD_RANGE, Gaussian
+
+
+class Linear(eqx.Module):
+    """An affine map with Xavier-uniform weights and a zero bias."""
+
+    weight: Float[Array, "inputs outputs"]
+    bias: Float[Array, "outputs"]
+
+    def __init__(self, inputs: int, outputs: int, key: Array):
+        self.weight = jax.nn.initializers.glorot_uniform()(key, (inputs, outputs), jnp.float32)
+        self.bias = jnp.zeros(outputs)
+
+    def __call__(self, x: Float[Array, "inputs"]) -> Float[Array, "outputs"]:
+        return x @ self.weight + self.bias
+
+
+class Mlp(eqx.Module):
+    """A ReLU network, with layer normalization before each activation if asked for."""
+
+    layers: tuple[Linear, ...]
+    norms: tuple[eqx.nn.LayerNorm, ...]
+
+    def __init__(self, sizes: Sequence[int], key: Array, layer_norm: bool = False):
+        keys = jax.random.split(key, len(sizes) - 1)
+        pairs = zip(sizes[:-1], sizes[1:], keys, strict=True)
+        self.layers = tuple(Linear(i, o, k) for i, o, k in pairs)
+        self.norms = tuple(eqx.nn.LayerNorm(size) for size in sizes[1:-1]) if layer_norm else ()
+
+    def __call__(self, x: Float[Array, "inputs"]) -> Float[Array, "outputs"]:
+        for depth, layer in enumerate(self.layers[:-1]):
+            x = layer(x)
+            x = jax.nn.relu(self.norms[depth](x) if self.norms else x)
+        return self.layers[-1](x)
+
+
+class GaussianPolicy(eqx.Module):
+    """The task policy of SAC: it hears the priors' advice and ignores it."""
+
+    body: Mlp
+
+    def __call__(self, obs: Float[Array, "obs"], advice: Gaussian) -> Gaussian:
+        mean, log_std = jnp.split(self.body(obs), 2)
+        return Gaussian(mean, jnp.clip(log_std, *LOG_STD_RANGE))
+
+
+class QNetwork(eqx.Module):
+    """Q_theta: S x A -> R^(1+K), one output per policy that is evaluated."""
+
+    body: Mlp
+
+    def __call__(
+        self, obs: Float[Array, "obs"], action: Float[Array, "action"]
+    ) -> Float[Array, "heads"]:
+        return self.body(jnp.concatenate([obs, action]))
+
+
+def ensemble_values(
+    critics: QNetwork, obs: Float[Array, "obs"], action: Float[Array, "action"]
+) -> Float[Array, "ensemble heads"]:
+    """Q_j(s, a) by each member j of a stacked ensemble."""
+    return jax.vmap(lambda critic: critic(obs, action))(critics)

@@ -1,0 +1,28 @@
+"""The door to reports, which need the `report` extra; the rest of reprise does without it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from reprise.errors import UserError
+from reprise.tasks import Picture
+
+NEEDED = ("pandas", "matplotlib", "jinja2")
+
+
+def can_report() -> bool:
+    """Whether the extra is installed."""
+    return all(find_spec(name) is not None for name in NEEDED)
+
+
+def write_report(
+    runs: Sequence[Path], out: Path, picture: Picture | None, png: Path | None = None
+) -> Path:
+    """One page about some runs, and its figures as PNG if a folder is given."""
+    if not can_report():
+        raise UserError("reports need pandas, matplotlib and jinja2: pip install 'reprise[report]'")
+    from reprise.report import write
+
+    return write(runs, out, picture, png)

@@ -1,0 +1,119 @@
+"""How a method behaves: who acts, and for how long. Eqs. (2) and (3) are here."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from reprise.agent import Agent, Plan
+from reprise.types import PyTree, Spec, Transition
+
+Judge = Callable[[int], Float[Array, "samples ensemble policies"]]
+"""Values of every policy's own action in the current state, for some samples of it."""
+
+
+class Choice(NamedTuple):
+    """A policy and the reasons for it."""
+
+    policy: Int[Array, ""]
+    score: Float[Array, "policies"]
+    bonus: Float[Array, "policies"]
+
+
+class Planner(ABC):
+    """Who acts? `select` is the whole question; only a learned planner needs the rest."""
+
+    compares_values: bool = False
+    """Whether it weighs policies against each other by value (and so needs rewards >= 0)."""
+
+    def init(self, key: Array, spec: Spec) -> PyTree:
+        """Parameters of a learned planner."""
+        return ()
+
+    @abstractmethod
+    def select(self, agent: Agent, plan: Plan, obs: Array, judge: Judge, key: Array) -> Plan:
+        """The plan for this step; `judge` costs nothing unless it is called."""
+
+    def update(self, agent: Agent, batch: Transition, key: Array) -> PyTree:
+        """One learning step of a learned planner."""
+        return agent.planner
+
+
+def every(commit: int, plan: Plan, choose: Callable[[], Choice]) -> Plan:
+    """Call `choose` at step 0 of an episode and at every multiple of `commit` after it."""
+
+    def renew() -> Plan:
+        choice = choose()
+        # Counted from the reset, also when the random warm-up ends in the middle of an episode.
+        held = plan.switch(choice.policy, commit - plan.clock % commit)
+        return held._replace(score=choice.score, bonus=choice.bonus)
+
+    return jax.lax.cond(plan.remaining <= 0, renew, lambda: plan)
+
+
+def ucb_bonus(plan: Plan, c: float) -> Float[Array, "policies"]:
+    """c * sqrt(log(2T) / (N_v + N_{v- -> v})), Eq. (3); infinite for a choice never made."""
+    visits = plan.chosen + plan.switched[plan.policy]
+    total = jnp.maximum(plan.chosen.sum(), 1).astype(jnp.float32)
+    spread = jnp.sqrt(jnp.log(2.0 * total) / jnp.maximum(visits, 1).astype(jnp.float32))
+    return jnp.where(visits > 0, c * spread, jnp.inf)
+
+
+def best(scores: Float[Array, "policies"], key: Array) -> Int[Array, ""]:
+    """argmax, with ties (untried policies above all) broken at random."""
+    lottery = jax.random.uniform(key, scores.shape)
+    return jnp.argmax(jnp.where(scores == scores.max(), lottery, -1.0)).astype(jnp.int32)
+
+
+@dataclass(frozen=True)
+class TaskPolicy(Planner):
+    """The task policy always acts."""
+
+    def select(self, agent: Agent, plan: Plan, obs: Array, judge: Judge, key: Array) -> Plan:
+        return plan._replace(policy=jnp.zeros((), jnp.int32))
+
+
+@dataclass(frozen=True)
+class ValueGuided(Planner):
+    """Value-guided behavior planning: Eq. (2); with ucb > 0, Eq. (3)."""
+
+    commit: int = 50
+    """h, the steps for which the chosen policy keeps control."""
+    ucb: float = 0.0
+    """c, the weight of the UCB bonus."""
+    samples: int = 10
+    """Actions of the task policy averaged when it is judged."""
+
+    compares_values = True
+
+    def select(self, agent: Agent, plan: Plan, obs: Array, judge: Judge, key: Array) -> Plan:
+        return every(self.commit, plan, lambda: self.choose(plan, judge, key))
+
+    def choose(self, plan: Plan, judge: Judge, key: Array) -> Choice:
+        """The policy with the highest value (the larger of the twins) plus bonus."""
+        score = judge(self.samples).max(axis=1).mean(axis=0)
+        # Absent, not multiplied by zero, when c = 0: the bonus of an untried policy is infinite.
+        bonus = ucb_bonus(plan, self.ucb) if self.ucb else jnp.zeros_like(score)
+        return Choice(best(score + bonus, key), score, bonus)
+
+
+@dataclass(frozen=True)
+class Uniform(Planner):
+    """A random policy for each commitment (Appendix D.5)."""
+
+    commit: int = 50
+    """h, the steps for which the chosen policy keeps control."""
+
+    def select(self, agent: Agent, plan: Plan, obs: Array, judge: Judge, key: Array) -> Plan:
+        def choose() -> Choice:
+            policies = plan.chosen.size
+            nothing = jnp.full(policies, jnp.nan)
+            return Choice(jax.random.randint(key, (), 0, policies), nothing, nothing)
+
+        return every(self.commit, plan, choose)

@@ -1,0 +1,27 @@
+"""Tasks by name."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from reprise.errors import unknown
+from reprise.tasks import gym, pointmaze
+from reprise.tasks.task import Arena, Picture, Step, Task
+
+__all__ = ["Arena", "Picture", "Step", "Task", "find", "listed"]
+
+
+@cache
+def listed() -> dict[str, Task]:
+    """Every task with a name of its own; `gym/<id>` comes on top."""
+    return {task.id: task for task in pointmaze.tasks()}
+
+
+def find(id: str) -> Task:
+    """The task with that name."""
+    if id.startswith("gym/"):
+        return gym.task(id.removeprefix("gym/"))
+    if id not in listed():
+        hint = "`reprise tasks list` shows all; any Gymnasium environment is gym/<id>"
+        raise unknown("task", id, listed(), hint)
+    return listed()[id]

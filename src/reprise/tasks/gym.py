@@ -1,0 +1,33 @@
+"""Any Gymnasium environment as a task: `gym/<id>`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import gymnasium
+from gymnasium.error import Error
+
+from reprise.errors import UserError, unknown
+from reprise.tasks.task import Task
+
+DEFAULT_HORIZON = 1_000
+
+
+def task(id: str) -> Task:
+    """The task of an installed Gymnasium environment."""
+    if id not in gymnasium.registry:
+        raise unknown("Gymnasium environment", id, gymnasium.registry)
+    spec = gymnasium.spec(id)
+    horizon = spec.max_episode_steps or DEFAULT_HORIZON
+    return Task(f"gym/{id}", horizon, partial(make, id), c=1.0)
+
+
+def make(id: str) -> gymnasium.Env[Any, Any]:
+    """The environment without Gymnasium's own time limit: an arena has one."""
+    try:
+        env = gymnasium.make(id, max_episode_steps=-1, disable_env_checker=True)
+    except (Error, ImportError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"task 'gym/{id}' cannot be made: {reason}") from error
+    return env

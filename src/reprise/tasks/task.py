@@ -1,0 +1,161 @@
+"""A task: the recipe of an environment, and the arena in which it is played."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+
+from reprise.errors import EnvironmentFault, UserError
+from reprise.tasks import snapshot
+
+
+class Picture(NamedTuple):
+    """What a report draws under the trajectories of a task with positions."""
+
+    walls: tuple[tuple[float, float, float, float], ...]
+    """Rectangles (x0, y0, x1, y1)."""
+    start: tuple[float, float]
+    goal: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A name, a time limit, the paper's constants for it, and how to make its environment."""
+
+    id: str
+    horizon: int
+    """H, the steps after which an episode is cut off (without being terminated)."""
+    make: Callable[[], gym.Env[Any, Any]]
+    c: float = 1.0
+    """The UCB coefficient that suits its value range (about 1 % of it)."""
+    reward_lower_bound: float = 0.0
+    sets: tuple[str, ...] = ()
+    """Named sets it belongs to."""
+    small: tuple[tuple[str, Any], ...] = ()
+    """What the `small` preset does differently for it."""
+    picture: Picture | None = None
+
+    @property
+    def h(self) -> int:
+        """The steps a chosen policy keeps control: H / 10."""
+        return max(1, self.horizon // 10)
+
+    def open(self) -> Arena:
+        """A fresh environment, ready to be played."""
+        return Arena(self.make(), self.horizon, self.id)
+
+
+class Step(NamedTuple):
+    """What one action led to."""
+
+    obs: np.ndarray
+    reward: np.float32
+    terminated: bool
+    truncated: bool
+    success: float
+    """1 or 0; NaN where the task does not say."""
+
+
+class Arena:
+    """Any Gymnasium environment with Box actions, as every learner here sees it.
+
+    Observations are flat float32, actions live in [-1, 1], the time limit is ours, and a reset
+    always carries a seed, so that an episode depends on nothing that came before it.
+    """
+
+    def __init__(self, env: gym.Env[Any, Any], horizon: int, name: str):
+        self._env, self._horizon, self.name = env, horizon, name
+        self._low, self._high = action_bounds(env, name)
+        self._flat = flat_observations(env, name)
+        self.obs_dim = int(np.prod(self._flat.shape))
+        self.action_dim = int(np.prod(self._low.shape))
+        self._clock = 0
+
+    def reset(self, seed: int) -> np.ndarray:
+        """Start an episode."""
+        self._clock = 0
+        obs, _ = self._env.reset(seed=seed)
+        return self._flatten(obs)
+
+    def step(self, action: np.ndarray) -> Step:
+        """Act for one step; anything non-finite stops here, before it can be stored."""
+        obs, reward, terminated, truncated, info = self._env.step(self.rescale(action))
+        self._clock += 1
+        if not np.isfinite(reward := float(reward)):
+            raise EnvironmentFault(f"reward is {reward} at step {self._clock} of an episode")
+        cut = bool(truncated) or self._clock >= self._horizon
+        success = info.get("success", info.get("is_success", np.nan))
+        return Step(self._flatten(obs), np.float32(reward), bool(terminated), cut, float(success))
+
+    def _flatten(self, obs: Any) -> np.ndarray:
+        flat = np.asarray(spaces.flatten(self._env.observation_space, obs), np.float32).ravel()
+        if not np.isfinite(flat).all():
+            where = int(np.flatnonzero(~np.isfinite(flat))[0])
+            raise EnvironmentFault(
+                f"observation[{where}] is {flat[where]} at step {self._clock} of an episode"
+            )
+        return flat
+
+    def rescale(self, action: np.ndarray) -> np.ndarray:
+        """An action in [-1, 1] as the environment wants it."""
+        low, high, space = self._low, self._high, self._env.action_space
+        scaled = low + (np.asarray(action, np.float64) + 1.0) * 0.5 * (high - low)
+        return np.clip(scaled, low, high).astype(space.dtype).reshape(space.shape)  # pyright: ignore
+
+    def batch(self, observation: Any) -> tuple[np.ndarray, bool]:
+        """Flat observations (n, obs) from one observation or several, and whether it was one."""
+        if isinstance(observation, dict):
+            return self._flatten(observation)[None], True
+        array = np.asarray(observation, np.float32)
+        single = array.shape == self._env.observation_space.shape
+        if not single and array.shape[1:] != self._env.observation_space.shape:
+            shape = self._env.observation_space.shape
+            raise UserError(f"observation has shape {array.shape}; task {self.name!r} has {shape}")
+        return array.reshape(-1, self.obs_dim), single
+
+    @property
+    def position(self) -> tuple[float, float] | None:
+        """Where the body is, for tasks that can be drawn."""
+        where: Callable[[], tuple[float, float]] | None = getattr(self._env, "position", None)
+        return where() if where else None
+
+    def snapshot(self) -> snapshot.Snapshot | None:
+        """Everything needed to continue this episode exactly; None if that cannot be known."""
+        state = snapshot.capture(self._env)
+        return None if state is None else state | {"arena.clock": np.asarray(self._clock)}
+
+    def restore(self, state: snapshot.Snapshot) -> None:
+        """Continue the episode that was captured."""
+        self._clock = int(state["arena.clock"])
+        snapshot.restore(self._env, state)
+
+    def close(self) -> None:
+        """Free what the environment holds."""
+        self._env.close()
+
+
+def action_bounds(env: gym.Env[Any, Any], name: str) -> tuple[np.ndarray, np.ndarray]:
+    """The box of actions, or one line on why there is none."""
+    space = env.action_space
+    if not isinstance(space, spaces.Box):
+        kind = type(space).__name__
+        raise UserError(f"task {name!r} has {kind} actions; reprise needs continuous Box actions")
+    if not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
+        raise UserError(f"task {name!r} has unbounded actions; wrap it in RescaleAction first")
+    return space.low.astype(np.float64).ravel(), space.high.astype(np.float64).ravel()
+
+
+def flat_observations(env: gym.Env[Any, Any], name: str) -> spaces.Box:
+    """The flattened observation space, or one line on why there is none."""
+    flat = spaces.flatten_space(env.observation_space)
+    parts = env.observation_space
+    leaves = parts.spaces.values() if isinstance(parts, spaces.Dict) else [parts]
+    if not isinstance(flat, spaces.Box) or not all(isinstance(leaf, spaces.Box) for leaf in leaves):
+        kind = type(env.observation_space).__name__
+        raise UserError(f"task {name!r} has {kind} observations; reprise needs Box or Dict of Box")
+    return flat

@@ -1,0 +1,79 @@
+"""What a run shows on a terminal: one live line, or plain lines when nobody is watching."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from reprise.evaluate import Evaluation
+from reprise.spec import Run
+from reprise.train import Progress as Report
+
+
+def console() -> Console:
+    """Where answers go."""
+    return Console()
+
+
+class ProgressLine:
+    """Step, steps per second, success, who is acting, time left."""
+
+    def __init__(self, run: Run, goal: int, label: str = ""):
+        self._run, self._goal, self._label = run, goal, label or f"{run.name} {run.task}"
+        self._success, self._clock, self._step = "-", time.perf_counter(), 0
+        self._console = Console(stderr=True)
+        self._bar: Progress | None = None
+        if self._console.is_terminal:
+            columns = (
+                TextColumn("[bold]{task.description}"),
+                BarColumn(bar_width=24),
+                TaskProgressColumn(),
+                TextColumn("{task.fields[facts]}"),
+                TimeRemainingColumn(),
+            )
+            self._bar = Progress(*columns, console=self._console)
+            self._bar.start()
+            self._line = self._bar.add_task(self._label, total=goal, facts="starting")
+
+    def progress(self, report: Report, speed: float | None = None) -> None:
+        """Show the latest report."""
+        now = time.perf_counter()
+        measured = (report.step - self._step) / max(now - self._clock, 1e-9)
+        self._clock, self._step = now, report.step
+        acting = self._acting(report)
+        rate = measured if speed is None else speed
+        facts = f"step {report.step:,} · {rate:,.0f}/s · success {self._success} · {acting}"
+        if self._bar:
+            self._bar.update(self._line, completed=report.step, facts=facts)
+        elif report.scheduled and report.step % 5_000 == 0:
+            left = (self._goal - report.step) / max(rate, 1e-9)
+            print(f"{self._label}: {facts} · {left:.0f} s left", file=sys.stderr, flush=True)
+
+    def _acting(self, report: Report) -> str:
+        """Who acted most since the last report."""
+        shares = [report.metrics.get(f"use_{i}", 0.0) for i in range(len(self._run.policies))]
+        if not any(shares):
+            return "random warm-up"
+        most = int(np.argmax(shares))
+        return f"{self._run.policies[most]} acting {shares[most]:.0%}"
+
+    def evaluation(self, step: int, evaluation: Evaluation) -> None:
+        """Remember the latest success."""
+        if math.isfinite(evaluation.success_any):
+            self._success = f"{evaluation.success_any:.0%}"
+        else:
+            self._success = f"n/a, return {evaluation.return_mean:.0f}"
+
+    def warning(self, text: str) -> None:
+        """A line that must not be missed."""
+        self._console.print(f"warning: {text}", style="yellow", highlight=False, soft_wrap=True)
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if self._bar:
+            self._bar.stop()

@@ -1,0 +1,189 @@
+"""The loop: act, step, store, learn. Callbacks are the caller's `for` loop."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from reprise.agent import Agent
+from reprise.errors import EnvironmentFault
+from reprise.evaluate import episode_seeds
+from reprise.loop import Loop, Schedule, begin
+from reprise.method import Method
+from reprise.priors import Priors
+from reprise.tasks import Arena, Task
+from reprise.types import Episode, Gaussian, Selection, Transition
+
+TRAINING = 0
+"""The purpose that sets training episodes' seeds apart from evaluation's."""
+
+
+class RewardSignWarning(UserWarning):
+    """Values of different horizons are compared although rewards fall below R_min."""
+
+
+class Progress(NamedTuple):
+    """A report from the loop; `loop` is the live state, valid until the next one."""
+
+    step: int
+    agent: Agent
+    metrics: dict[str, float]
+    episodes: tuple[Episode, ...]
+    selections: tuple[Selection, ...]
+    scheduled: bool
+    """False if the loop only paused because the caller asked it to."""
+    loop: Loop
+
+
+class Keys:
+    """Random keys that depend on the seed and the step alone, made a thousand at a time."""
+
+    BLOCK = 1024
+
+    def __init__(self, seed: int):
+        self._root, self._block, self._rows = jax.random.key(seed), -1, np.empty((0, 2, 2))
+
+    def __call__(self, step: int) -> np.ndarray:
+        """Two keys: one to act with, one to learn with."""
+        block, row = divmod(step, self.BLOCK)
+        if block != self._block:
+            keys = jax.random.split(jax.random.fold_in(self._root, block), (self.BLOCK, 2))
+            self._block, self._rows = block, np.asarray(jax.random.key_data(keys))
+        return self._rows[row]
+
+
+def never() -> bool:
+    """Nobody asks the loop to pause."""
+    return False
+
+
+def train(
+    method: Method,
+    task: Task,
+    priors: Priors | None = None,
+    *,
+    steps: int,
+    seed: int = 0,
+    schedule: Schedule | None = None,
+    resume: Callable[[Loop], None] | None = None,
+    pause: Callable[[], bool] = never,
+) -> Iterator[Progress]:
+    """Learn a task; yields every `schedule.log_every` steps, and at once when `pause()` is true."""
+    schedule, priors, arena = schedule or Schedule(), priors or Priors(), task.open()
+    priors.fit(arena.obs_dim, arena.action_dim, task.id)
+    loop = begin(method, arena, priors, schedule, steps=steps, seed=seed)
+    if resume:
+        resume(loop)
+    try:
+        if loop.fresh:
+            _reset(loop, arena, priors, seed)
+        yield from _run(
+            loop, _Players(method, arena, priors, Keys(seed), schedule, seed), steps, pause
+        )
+    except EnvironmentFault as fault:
+        raise EnvironmentFault(f"{task.id}: {fault}, training step {loop.step + 1}") from fault
+    finally:
+        arena.close()
+
+
+class _Players(NamedTuple):
+    """Who takes part in a step and does not change."""
+
+    method: Method
+    arena: Arena
+    priors: Priors
+    keys: Keys
+    schedule: Schedule
+    seed: int
+
+
+def _run(
+    loop: Loop, players: _Players, steps: int, pause: Callable[[], bool]
+) -> Iterator[Progress]:
+    warned = False
+    while loop.step < steps:
+        act_key, learn_key = players.keys(loop.step)
+        reward = _interact(loop, players, act_key)
+        if loop.step >= players.schedule.learning_starts:
+            _learn(loop, players, learn_key)
+        if not warned and _unfair(reward, players):
+            warned = True
+            _warn(reward, players.method)
+        scheduled = loop.step % players.schedule.log_every == 0 or loop.step == steps
+        if scheduled or pause():
+            yield _report(loop, scheduled)
+
+
+def _interact(loop: Loop, players: _Players, key: np.ndarray) -> float:
+    """One step of the environment, stored with the advice of every prior."""
+    earlier = loop.plan
+    action, source = _decide(loop, players, key)
+    step = players.arena.step(action)
+    advice = _advice(players.priors, step.obs, players.arena.action_dim)
+    before: Any = (loop.obs, loop.advice, np.int32(source), action)
+    after: Any = (step.reward, np.float32(step.terminated), step.obs, advice)
+    loop.replay.add(Transition(*before, *after))
+    loop.step += 1
+    loop.note_selection(earlier)
+    loop.obs, loop.advice = step.obs, advice
+    loop.note_step(source, step, players.arena.position)
+    if step.terminated or step.truncated:
+        loop.close_episode(players.method.critic.discount)
+        _reset(loop, players.arena, players.priors, players.seed)
+    return float(step.reward)
+
+
+def _decide(loop: Loop, players: _Players, key: np.ndarray) -> tuple[np.ndarray, int]:
+    """The action, and who chose it (-1: the random warm-up)."""
+    if loop.step < players.schedule.warmup:
+        rng = np.random.default_rng([players.seed, loop.step])
+        loop.plan = loop.plan.tick()
+        return rng.uniform(-1.0, 1.0, players.arena.action_dim).astype(np.float32), -1
+    loop.plan, action = players.method.act(loop.agent, loop.plan, loop.obs, loop.advice, key)
+    return np.asarray(action), int(loop.plan.policy)
+
+
+def _learn(loop: Loop, players: _Players, key: np.ndarray) -> None:
+    batch = loop.replay.sample(players.schedule.batch)
+    improve = loop.updates % players.method.actor_delay == 0
+    loop.agent, loop.losses = players.method.update(loop.agent, batch, key, improve)
+    loop.updates += 1
+    loop.note_losses()
+
+
+def _reset(loop: Loop, arena: Arena, priors: Priors, seed: int) -> None:
+    loop.plan = loop.plan.begin()
+    loop.obs = arena.reset(episode_seeds(seed, TRAINING, loop.episode, 1)[0])
+    loop.advice = _advice(priors, loop.obs, arena.action_dim)
+    loop.fresh = False
+
+
+def _advice(priors: Priors, obs: np.ndarray, action_dim: int) -> Gaussian:
+    """What every prior would do here: asked once per visited state, ever."""
+    mean, log_std = priors(obs[None], action_dim)
+    return Gaussian(mean[0], log_std[0])
+
+
+def _report(loop: Loop, scheduled: bool) -> Progress:
+    metrics = loop.tally.summary() if scheduled else {}
+    episodes, selections = loop.hand_over()
+    return Progress(loop.step, loop.agent, metrics, episodes, selections, scheduled, loop)
+
+
+def _unfair(reward: float, players: _Players) -> bool:
+    method = players.method
+    compared = method.planner.compares_values and len(players.priors) > 0
+    return compared and reward < method.reward_lower_bound
+
+
+def _warn(reward: float, method: Method) -> None:
+    warnings.warn(
+        f"reward {reward:.4g} is below the lower bound {method.reward_lower_bound:g}: long and "
+        "short horizons cannot be compared fairly; declare --reward-lower-bound",
+        RewardSignWarning,
+        stacklevel=2,
+    )

@@ -1,0 +1,95 @@
+"""The records that flow through the library: NamedTuples, which NumPy and JAX both know."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+LOG_STD_RANGE = (-10.0, 2.0)
+
+
+class Spec(NamedTuple):
+    """The sizes every network needs; hashable, so it can be static under jit."""
+
+    obs: int
+    action: int
+    priors: int
+
+    @property
+    def policies(self) -> int:
+        """The task policy and every prior."""
+        return 1 + self.priors
+
+
+class Gaussian(NamedTuple):
+    """A tanh-squashed diagonal Gaussian: what any policy says about a state."""
+
+    mean: Float[Array, "*batch action"]
+    log_std: Float[Array, "*batch action"]
+
+    def sample(self, key: Array) -> tuple[Float[Array, "*batch action"], Float[Array, "*batch"]]:
+        """An action and its log-density."""
+        noise = jax.random.normal(key, self.mean.shape)
+        raw = self.mean + jnp.exp(self.log_std) * noise
+        log_prob = -0.5 * noise**2 - self.log_std - 0.5 * jnp.log(2.0 * jnp.pi)
+        # log(1 - tanh(u)^2) in the form that does not lose its digits for large |u|
+        log_prob -= 2.0 * (jnp.log(2.0) - raw - jax.nn.softplus(-2.0 * raw))
+        return jnp.tanh(raw), log_prob.sum(-1)
+
+    def mode(self) -> Float[Array, "*batch action"]:
+        """The deterministic action."""
+        return jnp.tanh(self.mean)
+
+
+class Transition(NamedTuple):
+    """One step. `advice` is what every prior would do: priors are queried once per state, ever."""
+
+    obs: Float[Array, "obs"]
+    advice: Gaussian
+    source: Int[Array, ""]
+    """Who acted: 0 the task policy, i prior i, -1 the random warm-up."""
+    action: Float[Array, "action"]
+    reward: Float[Array, ""]
+    terminated: Float[Array, ""]
+    """A true termination only: beyond a time limit the value exists, so bootstrapping goes on."""
+    next_obs: Float[Array, "obs"]
+    next_advice: Gaussian
+
+
+class Episode(NamedTuple):
+    """A finished episode: what it earned and who acted when."""
+
+    number: int
+    step: int
+    """The environment step at which it ended."""
+    total: float
+    discounted: float
+    length: int
+    success_any: float
+    """1 or 0; NaN where the task has no notion of success."""
+    success_last: float
+    first_success: int
+    """The step of the episode at which it first succeeded, -1 if it never did."""
+    sources: np.ndarray
+    track: np.ndarray
+    """Positions (x, y) for each step, empty where the task has none."""
+
+
+class Selection(NamedTuple):
+    """One decision of the planner about who acts next."""
+
+    step: int
+    episode: int
+    clock: int
+    previous: int
+    chosen: int
+    score: np.ndarray
+    """What each policy was judged to be worth, without the bonus."""
+    bonus: np.ndarray
+
+
+PyTree = Any

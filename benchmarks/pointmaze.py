@@ -79,7 +79,9 @@ def collect(folders: list[Path], results: Path) -> None:
         priors = [n for n in names if n.startswith("use_") and n != "use_task"]
         for row in shares:
             reused = round(sum(row[n] for n in priors), 6)
-            use.append(head | {"step": row["step"], "task_policy": row["use_task"], "priors": reused})
+            use.append(
+                head | {"step": row["step"], "task_policy": row["use_task"], "priors": reused}
+            )
     write(summary, results / "summary.csv")
     write(curves, results / "curves.csv")
     write(use, results / "use.csv")

@@ -13,12 +13,12 @@ from reprise.critic import HybridCritic, SoftCritic
 from reprise.errors import UserError
 from reprise.evaluate import evaluate
 from reprise.learner import Learner
-from reprise.loop import Schedule
 from reprise.method import Method
 from reprise.methods import prepare, scratch
 from reprise.methods.smec import smec
 from reprise.planner import TaskPolicy, Uniform, ValueGuided
 from reprise.priors import resolve as priors
+from reprise.schedule import Schedule
 from reprise.tasks import find as task
 from reprise.train import train
 

@@ -9,6 +9,7 @@ from typing import Any
 from jaxtyping import Array, Float
 
 from reprise.agent import Agent
+from reprise.errors import require
 from reprise.networks import GaussianPolicy, Mlp, ensemble_values
 from reprise.types import Spec, Transition
 
@@ -19,6 +20,9 @@ class Actor(ABC):
 
     hidden: tuple[int, ...] = (256, 256)
     """Widths of the hidden layers."""
+
+    def __post_init__(self) -> None:
+        require(self, "positive", "hidden")
 
     def init(self, key: Array, spec: Spec) -> Any:
         """A policy: (observation, advice) -> Gaussian."""

@@ -24,7 +24,8 @@ def named(tree: Any) -> Arrays:
 
 def pack(arrays: Arrays) -> bytes:
     """The bytes of a safetensors file."""
-    return save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
+    # Not np.ascontiguousarray, which would turn a scalar into an array of one.
+    return save({name: np.require(array, requirements="C") for name, array in arrays.items()})
 
 
 def unpack(data: bytes, origin: str) -> Arrays:

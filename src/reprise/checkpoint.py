@@ -103,18 +103,22 @@ def _prune(folder: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def load(folder: Path, loop: Loop, warn: Callable[[str], None]) -> dict[str, Any] | None:
+def load(
+    folder: Path, loop: Loop, warn: Callable[[str], None], *, tidy: bool = False
+) -> dict[str, Any] | None:
     """Fill the loop from the newest sound checkpoint; damaged ones are named and passed over.
 
-    Returns the checkpoint's state, or None if there is no checkpoint at all.
+    Returns the checkpoint's state, or None if there is no checkpoint at all. Who goes on writing
+    there asks for `tidy`: damaged ones are set aside.
     """
     found = _newest_first(folder)
     for path in found:
         try:
             return _load(path, folder, loop)
         except CheckpointError as error:
-            warn(f"damaged checkpoint set aside, using the one before it: {error}")
-            _set_aside(path)
+            warn(f"{path.name} is damaged, using the checkpoint before it: {error}")
+            if tidy:
+                _set_aside(path)
     if found:
         raise CheckpointError(f"no checkpoint in {folder} can be read; start the run again")
     return None

@@ -27,6 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"reprise: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130
     except BrokenPipeError:  # `reprise tasks list | head`
         return 0
 

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from reprise.agent import Agent, Proposals
+from reprise.errors import require
 from reprise.networks import Mlp, QNetwork, ensemble_values
 from reprise.types import Spec, Transition
 
@@ -29,6 +30,10 @@ class Critic(ABC):
     """Normalize the hidden layers; without it sparse tasks can collapse."""
     entropy_backup: bool = False
     """Add SAC's entropy bonus to head 0's target (the paper's Eq. 1 has none)."""
+
+    def __post_init__(self) -> None:
+        require(self, "between 0 and 1", "discount")
+        require(self, "positive", "ensemble", "hidden")
 
     @abstractmethod
     def heads(self, spec: Spec) -> int:
@@ -94,6 +99,12 @@ class HybridCritic(Critic):
     """h, the steps a prior is judged over; None judges it with gamma."""
     epsilon: float = 1e-4
     """What is left of a reward h steps ahead: gbar = epsilon ** (1 / h)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self, "between 0 and 1", "epsilon")
+        if self.horizon is not None:
+            require(self, "positive", "horizon")
 
     def heads(self, spec: Spec) -> int:
         return spec.policies

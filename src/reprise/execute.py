@@ -12,14 +12,13 @@ import numpy as np
 
 from reprise import checkpoint
 from reprise.assess import EVALUATION, judge, save_actor, zero_shot
-from reprise.errors import UserError
 from reprise.evaluate import Evaluation, episode_seeds
 from reprise.folder import Manifest, claimed, environment, now, settle_recipe
 from reprise.loop import Loop
-from reprise.priors import Priors, resolve
+from reprise.priors import Priors
 from reprise.record import Recorder
 from reprise.signals import stop_signals
-from reprise.spec import Run
+from reprise.spec import Run, library
 from reprise.tasks import Task
 from reprise.train import Progress, train
 
@@ -52,13 +51,13 @@ def execute(
     tensorboard: bool = True,
 ) -> Outcome:
     """Run a recipe in a folder: begin it, or continue it exactly where it stopped."""
-    listener = listener or Listener()
+    listener, priors = listener or Listener(), library(run)
+    _fit(priors, task)  # before anything is written
     with claimed(folder):
         settle_recipe(run, folder)
         manifest = Manifest(folder)
         if manifest.complete:
             return Outcome(folder, run.steps, None, float(manifest.record["seconds"]), None)
-        priors = _priors(run)
         manifest.note(**environment(), state="running")
         if "zero_shot" not in manifest.record:
             manifest.note(zero_shot=zero_shot(priors, task, run.seed))
@@ -67,6 +66,13 @@ def execute(
         except BaseException:
             manifest.note(state="failed", ended=now())
             raise
+
+
+def _fit(priors: Priors, task: Task) -> None:
+    """The task can be played, and every prior speaks its sizes."""
+    arena = task.open()
+    priors.fit(arena.obs_dim, arena.action_dim, task.id)
+    arena.close()
 
 
 class _Session:
@@ -83,43 +89,51 @@ class _Session:
     ):
         self.run, self.task, self.folder, self.priors = run, task, folder, priors
         self.manifest, self.listener = manifest, listener
-        self.recorder: Recorder
+        self.recorder: Recorder | None = None
         self.last: Evaluation | None = None
         self.best = -np.inf
 
     def play(self, tensorboard: bool) -> Outcome:
         """From wherever the run stands to its end, or to the first signal."""
-        run, began = self.run, time.perf_counter()
+        began = time.perf_counter()
         earlier = float(self.manifest.record.get("seconds", 0.0))
-        with stop_signals() as caught:
-            reports = train(
-                run.method, self.task, self.priors, steps=run.steps, seed=run.seed,
-                schedule=run.schedule, pause=lambda: bool(caught),
-                resume=lambda loop: self._resume(loop, tensorboard),
-            )  # fmt: skip
-            step, clock = None, began
-            for progress in reports:
-                moment = time.perf_counter()
-                speed = (progress.step - step) / (moment - clock) if step is not None else 0.0
-                step, clock = progress.step, moment
-                self._report(progress, speed, bool(caught))
-                if caught:
-                    break
-        self.recorder.close()
+        try:
+            with stop_signals() as caught:
+                step = self._follow(caught, tensorboard)
+        finally:
+            if self.recorder:
+                self.recorder.close()
         seconds = earlier + time.perf_counter() - began
         state = "interrupted" if caught else "complete"
         self.manifest.note(state=state, ended=now(), seconds=round(seconds, 1))
-        done = step or run.steps
-        return Outcome(self.folder, done, self.last, seconds, caught[0] if caught else None)
+        return Outcome(self.folder, step, self.last, seconds, caught[0] if caught else None)
+
+    def _follow(self, caught: list[int], tensorboard: bool) -> int:
+        """Record every report of the loop; the step at which it stopped."""
+        run, step, clock = self.run, self.run.steps, None
+        reports = train(
+            run.method, self.task, self.priors, steps=run.steps, seed=run.seed,
+            schedule=run.schedule, pause=lambda: bool(caught),
+            resume=lambda loop: self._resume(loop, tensorboard),
+        )  # fmt: skip
+        for progress in reports:
+            moment = time.perf_counter()
+            speed = (progress.step - step) / (moment - clock) if clock else 0.0
+            step, clock = progress.step, moment
+            self._report(progress, speed, bool(caught))
+            if caught:
+                break
+        return step
 
     def _resume(self, loop: Loop, tensorboard: bool) -> None:
         (self.folder / "checkpoints").mkdir(exist_ok=True)
-        state = checkpoint.load(self.folder / "checkpoints", loop, self.listener.warning)
-        self.recorder = Recorder(self.folder, self.run, tensorboard, loop.step)
+        warn = self.listener.warning
+        state = checkpoint.load(self.folder / "checkpoints", loop, warn, tidy=True)
+        self.recorder = recorder = Recorder(self.folder, self.run, tensorboard, loop.step)
         if state is None:
-            self.recorder.restart()
+            recorder.restart()
             return
-        self.recorder.rewind(state["tables"])
+        recorder.rewind(state["tables"])
         self.best = state["best"] if state["best"] is not None else -np.inf
         if not state["exact"]:
             self.listener.warning(
@@ -129,41 +143,29 @@ class _Session:
     def _report(self, progress: Progress, speed: float, stopping: bool) -> None:
         schedule, step = self.run.schedule, progress.step
         last = step >= self.run.steps
-        self.recorder.progress(progress, speed)
+        recorder = self.recorder
+        assert recorder, "the loop reports only after it was given its recorder"
+        recorder.progress(progress, speed)
         self.listener.progress(progress, speed)
         due = progress.scheduled and schedule.evaluate_every and not step % schedule.evaluate_every
         if due or (last and progress.scheduled):
-            self._evaluate(progress)
+            self._evaluate(progress, recorder)
         if last:  # before the checkpoint that says the run is over
             save_actor(self.folder / "policy", progress.agent, self.run, self.last)
         if stopping or last or (progress.scheduled and not step % schedule.checkpoint_every):
             best = float(self.best) if np.isfinite(self.best) else None
-            extra = {"tables": self.recorder.settle(), "best": best}
+            extra = {"tables": recorder.settle(), "best": best}
             checkpoint.save(self.folder / "checkpoints", progress.loop, extra)
 
-    def _evaluate(self, progress: Progress) -> None:
+    def _evaluate(self, progress: Progress, recorder: Recorder) -> None:
         run = self.run
         count = run.schedule.evaluation_episodes
         seeds = episode_seeds(run.seed, EVALUATION, progress.step, count)
         self.last = judge(run.method, progress.agent, self.priors, self.task, seeds)
-        self.recorder.evaluation(progress.step, self.last)
+        recorder.evaluation(progress.step, self.last)
         self.listener.evaluation(progress.step, self.last)
         # Returns break ties, and rank the tasks that have no notion of success.
         score = 1e9 * float(np.nan_to_num(self.last.success_any)) + self.last.return_mean
         if score > self.best:
             self.best = score
             save_actor(self.folder / "checkpoints" / "best", progress.agent, run, self.last)
-
-
-def _priors(run: Run) -> Priors:
-    """The recipe's priors, which must still be the same files."""
-    refs = list(dict.fromkeys(prior.ref for prior in run.priors))
-    priors = resolve(refs)
-    for recorded, found in zip(run.priors, priors.records, strict=False):
-        if recorded != found:
-            raise UserError(
-                f"prior {recorded.name!r} ({recorded.ref}) is not the file of the recipe"
-            )
-    if len(priors) != len(run.priors):
-        raise UserError(f"the recipe has {len(run.priors)} priors, {refs} now give {len(priors)}")
-    return priors

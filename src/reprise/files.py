@@ -56,6 +56,27 @@ def write_json(path: Path, record: Any) -> None:
     write_text(path, json.dumps(record, indent=2, allow_nan=False) + "\n")
 
 
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file, or one line on why there is none."""
+    try:
+        record: Any = json.loads(path.read_bytes())
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path} is not JSON ({type(error).__name__})") from error
+    if not isinstance(record, dict):
+        raise UserError(f"{path} is not a JSON object")
+    return record  # pyright: ignore[reportUnknownVariableType]
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder, or say why that cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+
+
 def sha256(data: bytes) -> str:
     """The hexadecimal SHA-256 of some bytes."""
     return hashlib.sha256(data).hexdigest()

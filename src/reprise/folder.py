@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 from collections.abc import Generator
@@ -24,8 +23,8 @@ PACKAGES = ("jax", "jaxlib", "equinox", "optax", "numpy", "gymnasium", "mujoco",
 @contextmanager
 def claimed(folder: Path) -> Generator[None]:
     """Nobody else may use the folder; the kernel frees the claim if this process dies."""
+    files.make_folder(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         lock = filelock.FileLock(folder / ".lock")
         lock.acquire(timeout=0)
     except filelock.Timeout:
@@ -46,7 +45,7 @@ def settle_recipe(run: Run, folder: Path) -> None:
     path = folder / "run.json"
     if not path.exists():
         files.write_json(path, spec.dump(run))
-    elif (found := spec.load(path.read_text(), str(path))) != run:
+    elif (found := spec.load(path)) != run:
         raise UserError(
             f"{folder} was made by another recipe ({found.name} on {found.task}, {found.id}); "
             "choose another --out, or `reprise resume` to continue it"
@@ -58,7 +57,7 @@ def read_recipe(folder: Path) -> Run:
     path = folder / "run.json"
     if not path.is_file():
         raise UserError(f"{folder} is not a run: it has no run.json")
-    return spec.load(path.read_text(), str(path))
+    return spec.load(path)
 
 
 class Manifest:
@@ -66,8 +65,7 @@ class Manifest:
 
     def __init__(self, folder: Path):
         self._path = folder / "manifest.json"
-        text = self._path.read_text() if self._path.exists() else "{}"
-        self.record: dict[str, Any] = json.loads(text)
+        self.record = files.read_json(self._path) if self._path.exists() else {}
 
     @property
     def complete(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from reprise.loop import Loop, begin
 from reprise.method import Method
 from reprise.methods import Preset, prepare
 from reprise.priors import Priors, resolve
-from reprise.spec import Run
+from reprise.spec import Run, library
 from reprise.tasks import Task, find
 from reprise.terminal import ProgressLine
 from reprise.train import train
@@ -118,7 +119,7 @@ class Learner:
     def save(self, path: str | Path) -> None:
         """Recipe, checkpoint and policy: what `load`, `reprise resume` and other tasks need."""
         folder, loop = Path(path), self._require()
-        folder.mkdir(parents=True, exist_ok=True)
+        files.make_folder(folder)
         files.write_json(folder / "run.json", spec.dump(self.run))
         shutil.rmtree(folder / "checkpoints", ignore_errors=True)
         (folder / "checkpoints").mkdir()
@@ -131,14 +132,13 @@ class Learner:
         folder = Path(path)
         run = read_recipe(folder)
         task = as_task(env) if env is not None else find(run.task)
-        refs = list(dict.fromkeys(prior.ref for prior in run.priors))
-        learner = cls(run.method, task, resolve(refs), seed=run.seed)
+        learner = cls(run.method, task, library(run), seed=run.seed)
         learner.run = run
         arena = task.open()
         loop = begin(
             run.method, arena, learner.priors, run.schedule, steps=run.steps, seed=run.seed
         )
-        if checkpoint.load(folder / "checkpoints", loop, lambda text: None) is None:
+        if checkpoint.load(folder / "checkpoints", loop, warnings.warn) is None:
             raise UserError(f"{folder} has no checkpoint to load")
         learner._loop = loop
         return learner

@@ -13,30 +13,9 @@ from reprise.evaluate import success_any
 from reprise.method import Method, Metrics
 from reprise.priors import Priors
 from reprise.replay import ReplayBuffer
+from reprise.schedule import Schedule
 from reprise.tasks import Arena, Step
 from reprise.types import Episode, Gaussian, Selection, Spec, Transition
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """When things happen, in environment steps."""
-
-    warmup: int = 10_000
-    """Steps of uniformly random actions at the start."""
-    learning_starts: int = 1_000
-    """Steps before the first update."""
-    batch: int = 128
-    """Transitions per update."""
-    capacity: int = 1_000_000
-    """Transitions kept for replay."""
-    log_every: int = 1_000
-    """Steps per row of metrics.csv."""
-    evaluate_every: int = 10_000
-    """Steps between evaluations; 0 for none."""
-    evaluation_episodes: int = 10
-    """Episodes per evaluation."""
-    checkpoint_every: int = 10_000
-    """Steps between checkpoints; a kill loses at most this much."""
 
 
 class Tally:

@@ -12,23 +12,16 @@ from reprise.arrays import Arrays
 from reprise.errors import CheckpointError
 from reprise.loop import Loop
 
+COUNTERS = ("step", "updates", "episode", "fresh", "made")
+
 
 def capture(loop: Loop) -> tuple[dict[str, Any], Arrays]:
     """Everything but the agent and the replay rows."""
     if loop.ended or loop.selected:
         raise ValueError("hand the loop's news over before saving it, or they are lost")
-    state = {
-        "step": loop.step,
-        "updates": loop.updates,
-        "episode": loop.episode,
-        "fresh": loop.fresh,
-        "made": loop.made,
-        "added": loop.replay.added,
-        "replay_rng": loop.replay.rng.bit_generator.state,
-        "finished": loop.tally.finished,
-        "steps": loop.tally.steps,
-        "losses": loop.tally.losses,
-    }
+    tally, state = loop.tally, {name: getattr(loop, name) for name in COUNTERS}
+    state |= {"added": loop.replay.added, "replay_rng": loop.replay.rng.bit_generator.state}
+    state |= {"finished": tally.finished, "steps": tally.steps, "losses": tally.losses}
     saved = {f"plan.{name}": array for name, array in arrays.named(loop.plan).items()}
     saved |= {f"advice.{name}": array for name, array in arrays.named(loop.advice).items()}
     saved |= {
@@ -37,10 +30,10 @@ def capture(loop: Loop) -> tuple[dict[str, Any], Arrays]:
         "successes": np.asarray(loop.successes, np.float64),
         "sources": np.asarray(loop.sources, np.int64),
         "track": np.asarray(loop.track, np.float64).reshape(-1, 2),
-        "tally.use": loop.tally.use,
-        "tally.value": loop.tally.value,
-        "tally.selections": loop.tally.selections,
-        "tally.episodes": np.asarray(loop.tally.episodes, np.float64).reshape(-1, 2),
+        "tally.use": tally.use,
+        "tally.value": tally.value,
+        "tally.selections": tally.selections,
+        "tally.episodes": np.asarray(tally.episodes, np.float64).reshape(-1, 2),
     }
     snapshot = None if loop.fresh else loop.arena.snapshot()
     if snapshot is not None:
@@ -50,7 +43,7 @@ def capture(loop: Loop) -> tuple[dict[str, Any], Arrays]:
 
 def restore(loop: Loop, state: dict[str, Any], saved: Arrays) -> None:
     """Put everything back; the agent and the replay rows are filled in by the caller."""
-    for name in ("step", "updates", "episode", "fresh", "made"):
+    for name in COUNTERS:
         setattr(loop, name, state[name])
     loop.replay.added = state["added"]
     loop.replay.rng.bit_generator.state = state["replay_rng"]

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float
 from reprise.actor import Actor, SoftActor
 from reprise.agent import Agent, Plan, propose
 from reprise.critic import Critic, SoftCritic
+from reprise.errors import require
 from reprise.planner import Planner, TaskPolicy
 from reprise.types import Gaussian, PyTree, Spec, Transition
 
@@ -37,6 +38,11 @@ class Method:
     """Sample the priors, when they act and in their heads' targets alike; else take the mode."""
     reward_lower_bound: float = 0.0
     """R_min: values are compared as V - R_min / (1 - discount); the guarantee needs r >= R_min."""
+
+    def __post_init__(self) -> None:
+        require(self, "positive", "learning_rate", "actor_delay")
+        require(self, "above 0 and at most 1", "smoothing")
+        require(self, "finite", "reward_lower_bound")
 
     def init(self, key: Array, spec: Spec) -> Agent:
         """An agent that has learned nothing."""

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from reprise.agent import Agent, Plan
+from reprise.errors import require
 from reprise.types import PyTree, Spec, Transition
 
 Judge = Callable[[int], Float[Array, "samples ensemble policies"]]
@@ -92,6 +93,10 @@ class ValueGuided(Planner):
 
     compares_values = True
 
+    def __post_init__(self) -> None:
+        require(self, "positive", "commit", "samples")
+        require(self, "at least 0", "ucb")
+
     def select(self, agent: Agent, plan: Plan, obs: Array, judge: Judge, key: Array) -> Plan:
         return every(self.commit, plan, lambda: self.choose(plan, judge, key))
 
@@ -109,6 +114,9 @@ class Uniform(Planner):
 
     commit: int = 50
     """h, the steps for which the chosen policy keeps control."""
+
+    def __post_init__(self) -> None:
+        require(self, "positive", "commit")
 
     def select(self, agent: Agent, plan: Plan, obs: Array, judge: Judge, key: Array) -> Plan:
         def choose() -> Choice:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import types
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from reprise import files
-from reprise.errors import UserError, unknown
-from reprise.loop import Schedule
+from reprise.errors import UserError, require, unknown
 from reprise.method import Method
-from reprise.priors import PriorRecord
+from reprise.priors import PriorRecord, Priors, resolve
+from reprise.schedule import Schedule
 
 SCHEMA = 1
 T = TypeVar("T")
@@ -29,6 +30,10 @@ class Run:
     steps: int = 60_000
     preset: str = "small"
     schedule: Schedule = field(default_factory=Schedule)
+
+    def __post_init__(self) -> None:
+        require(self, "positive", "steps")
+        require(self, "at least 0", "seed")
 
     @property
     def id(self) -> str:
@@ -119,16 +124,23 @@ def _mismatch(where: str, record: Any, wanted: str) -> UserError:
     return UserError(f"{where} is {record!r:.60}, expected {wanted}")
 
 
-def load(text: str, origin: str) -> Run:
+def load(path: Path) -> Run:
     """The run in a `run.json`."""
-    try:
-        record: Any = json.loads(text)
-    except ValueError as error:
-        raise UserError(f"{origin} is not JSON: {error}") from error
-    if not isinstance(record, dict) or record.pop("schema", None) != SCHEMA:
-        raise UserError(f"{origin} is not a recipe of schema {SCHEMA}")
-    record.pop("id", None)  # pyright: ignore
-    return decode(Run, record, origin)
+    record = files.read_json(path)
+    if record.pop("schema", None) != SCHEMA:
+        raise UserError(f"{path} is not a recipe of schema {SCHEMA}")
+    record.pop("id", None)
+    return decode(Run, record, str(path))
+
+
+def library(run: Run) -> Priors:
+    """The recipe's priors, which must still be the same files."""
+    refs = list(dict.fromkeys(prior.ref for prior in run.priors))
+    priors = resolve(refs)
+    if priors.records != run.priors:
+        changed = next((p.name for p in run.priors if p not in priors.records), "one more")
+        raise UserError(f"priors {', '.join(refs)} are no longer the recipe's: {changed!r} differs")
+    return priors
 
 
 def dump(run: Run) -> dict[str, Any]:

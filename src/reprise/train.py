@@ -12,9 +12,10 @@ import numpy as np
 from reprise.agent import Agent
 from reprise.errors import EnvironmentFault
 from reprise.evaluate import episode_seeds
-from reprise.loop import Loop, Schedule, begin
+from reprise.loop import Loop, begin
 from reprise.method import Method
 from reprise.priors import Priors
+from reprise.schedule import Schedule
 from reprise.tasks import Arena, Task
 from reprise.types import Episode, Gaussian, Selection, Transition
 

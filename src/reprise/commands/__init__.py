@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from reprise.commands import listing, proving, running, showing
+from reprise.commands import judging, listing, proving, running, showing
 
 
 class Command(NamedTuple):
@@ -20,7 +20,7 @@ COMMANDS: dict[str, Command] = {
     "demo": Command(showing.Demo, showing.demo),
     "train": Command(running.Train, running.train, running.train_defaults),
     "resume": Command(running.Resume, running.resume),
-    "evaluate": Command(running.Evaluate, running.evaluate),
+    "evaluate": Command(judging.Evaluate, judging.evaluate),
     "report": Command(showing.Report, showing.report),
     "tasks list": Command(listing.Tasks, listing.tasks),
     "methods list": Command(listing.Methods, listing.methods),

@@ -107,7 +107,7 @@ def _show(rows: list[dict[str, Any]], as_json: bool) -> int:
         return 0
     table = Table(box=None, padding=(0, 2), header_style="bold")
     for name in rows[0]:
-        table.add_column(name.replace("_", " "))
+        table.add_column(name.replace("_", " "), no_wrap=name != "paper")
     for row in rows:
         table.add_row(*(_text(value) for value in row.values()))
     console().print(table)
@@ -116,5 +116,5 @@ def _show(rows: list[dict[str, Any]], as_json: bool) -> int:
 
 def _text(value: Any) -> str:
     if isinstance(value, dict):
-        return " ".join(f"{key.rpartition('/')[2]} {x:.0%}" for key, x in value.items())
+        return " ".join(f"{share:.0%}" for share in value.values())
     return ", ".join(value) if isinstance(value, list) else str(value)

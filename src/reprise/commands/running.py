@@ -1,29 +1,25 @@
-"""`reprise train`, `resume` and `evaluate`."""
+"""`reprise train` and `resume`."""
 
 from __future__ import annotations
 
 import csv
 import json
-import math
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 
-from reprise.assess import EVALUATION
-from reprise.errors import UserError
-from reprise.evaluate import Evaluation, episode_seeds
+from reprise.errors import UserError, unknown
 from reprise.execute import Listener, Outcome, execute
 from reprise.folder import Manifest, read_recipe
-from reprise.learner import Learner
-from reprise.loop import Schedule
 from reprise.method import Method
 from reprise.methods import Preset, prepare
 from reprise.pages import can_report, write_report
 from reprise.priors import resolve
+from reprise.schedule import Schedule
 from reprise.spec import Run
 from reprise.tasks import find
 from reprise.terminal import ProgressLine, console
@@ -56,48 +52,30 @@ class Train:
     schedule: Schedule = field(default_factory=Schedule)
 
 
-@dataclass(frozen=True)
-class _Core:
-    """The options that decide which others there are."""
-
-    task: tyro.conf.Positional[str] = "pointmaze/medium"
-    method: str = "smec"
-    preset: Preset = "small"
-
-
 def train_defaults(argv: list[str]) -> Train:
     """Defaults for a task, a method and a preset: `--help` shows the numbers that will be used."""
     given = [arg for arg in argv if arg not in ("-h", "--help")]
-    core = _core(given)
-    setup = prepare(core.method, find(core.task), core.preset)
-    named = given and not given[0].startswith("-")
-    task: Any = core.task if named or given else tyro.MISSING
+    if given and given[0].startswith("-"):
+        raise UserError(f"the task comes first: reprise train TASK [options], not {given[0]!r}")
+    method, preset = _last(given, "--method", "smec"), _last(given, "--preset", "small")
+    if preset not in ("small", "paper"):
+        raise unknown("preset", preset, ("small", "paper"))
+    task: Any = given[0] if given else tyro.MISSING
+    setup = prepare(method, find(given[0] if given else "pointmaze/medium"), preset)
     chosen: Any = {"steps": setup.steps, "tuned": setup.method, "schedule": setup.schedule}
-    return Train(task, core.method, preset=core.preset, **chosen)
+    return Train(task, method, preset=preset, **chosen)
 
 
-def _core(given: list[str]) -> _Core:
-    values: dict[str, Any] = {}
-    for name in ("method", "preset"):
-        flag = f"--{name}"
-        joined = [arg.partition("=")[2] for arg in given if arg.startswith(f"{flag}=")]
-        spaced = [b for a, b in pairwise(given) if a == flag]
-        if joined or spaced:
-            values[name] = (joined + spaced)[-1]
-    if given and not given[0].startswith("-"):
-        values["task"] = given[0]
-    elif given and not given[-1].startswith("-"):
-        values["task"] = next((arg for arg in given if "/" in arg), "pointmaze/medium")
-    if values.get("preset", "small") not in ("small", "paper"):
-        raise UserError(f"unknown preset {values['preset']!r}; nearest: small, paper")
-    return _Core(**values)
+def _last(given: list[str], flag: str, default: str) -> Any:
+    """The value that an option will have: the last one given, `--flag x` or `--flag=x`."""
+    joined = [word for arg in given for word in (arg.split("=", 1) if "=" in arg else [arg])]
+    values = [value for name, value in pairwise(joined) if name == flag]
+    return values[-1] if values else default
 
 
 def train(options: Train) -> int:
     """Run it in its folder."""
     task = find(options.task)
-    if options.steps < 1:
-        raise UserError(f"--steps is {options.steps}; give a positive number of environment steps")
     run = Run(
         options.method, options.tuned, task.id, resolve(options.priors).records, options.seed,
         options.steps, options.preset, options.schedule,
@@ -176,44 +154,3 @@ def result(folder: Path, steps: int, seconds: float) -> dict[str, Any]:
     names = ("success_any", "success_last", "return_mean")
     found = {name: float(last[name]) if last.get(name) else None for name in names}
     return {"run": str(folder), "steps": steps, **found, "seconds": round(seconds, 1)}
-
-
-@dataclass(frozen=True)
-class Evaluate:
-    """Play a run's task policy, deterministic and alone."""
-
-    run: tyro.conf.Positional[Path]
-    """The run's folder."""
-    episodes: int = 20
-    """Episodes to play."""
-    seed: int | None = None
-    """Seed of the episodes; the run's if not given."""
-    json: bool = False
-    """Print the result as JSON."""
-
-
-def evaluate(options: Evaluate) -> int:
-    """Episodes on seeds that training and its evaluations never used."""
-    if options.episodes < 1:
-        raise UserError(f"--episodes is {options.episodes}; give a positive number")
-    learner = Learner.load(options.run)
-    if options.seed is not None:
-        learner.run = replace(learner.run, seed=options.seed)
-    seeds = episode_seeds(learner.run.seed, EVALUATION, 2**31, options.episodes)
-    found = learner.evaluate(seeds=seeds)
-    if options.json:
-        print(json.dumps(_answer(options.run, learner.num_timesteps, found)))
-        return 0
-    screen = console()
-    success = "n/a" if math.isnan(found.success_any) else f"{found.success_any:.0%}"
-    screen.print(
-        f"{found.episodes} episodes: success {success}, return {found.return_mean:.1f} "
-        f"± {found.return_std:.1f}"
-    )
-    return 0
-
-
-def _answer(folder: Path, steps: int, found: Evaluation) -> dict[str, Any]:
-    numbers = {k: getattr(found, k) for k in ("success_any", "success_last", "return_mean")}
-    finite = {k: v if math.isfinite(v) else None for k, v in numbers.items()}
-    return {"run": str(folder), "steps": steps, **finite, "seconds": None}

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from reprise.errors import unknown
-from reprise.loop import Schedule
 from reprise.method import Method
 from reprise.methods import smec as _smec
+from reprise.schedule import Schedule
 from reprise.tasks import Task
 
 Preset = Literal["small", "paper"]
@@ -54,6 +54,7 @@ _SMALL: dict[str, Any] = {
     "layer_norm": True,
     "warmup": 10_000,
     "steps": 300_000,
+    "log_every": 1_000,
     "evaluate_every": 10_000,
 }
 _PAPER: dict[str, Any] = {
@@ -61,6 +62,7 @@ _PAPER: dict[str, Any] = {
     "layer_norm": False,
     "warmup": 50_000,
     "steps": 1_000_000,
+    "log_every": 1_000,
     "evaluate_every": 10_000,
 }
 
@@ -78,6 +80,9 @@ def prepare(name: str, task: Task, preset: Preset = "small") -> Setup:
     method = replace(method, critic=critic, actor=actor, reward_lower_bound=bound)
     interval = sizes["evaluate_every"]
     schedule = Schedule(
-        warmup=sizes["warmup"], evaluate_every=interval, checkpoint_every=min(interval, 10_000)
+        warmup=sizes["warmup"],
+        log_every=sizes["log_every"],
+        evaluate_every=interval,
+        checkpoint_every=interval,
     )
     return Setup(method, schedule, sizes["steps"])

@@ -119,7 +119,7 @@ def _policies(ref: str) -> list[Policy]:
 
 def _folder(path: Path, ref: str) -> list[Policy]:
     """One policy, or every policy of a folder sorted by name."""
-    if path.is_file():
+    if path.name in ("policy.json", "policy.safetensors"):
         path = path.parent
     if (path / "policy.json").exists():
         return [load(path)]

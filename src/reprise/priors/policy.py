@@ -18,7 +18,7 @@ from reprise.types import LOG_STD_RANGE, Gaussian
 SCHEMA = 1
 KINDS = ("gaussian-mlp",)
 ACTIVATIONS = ("relu",)
-NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
+NAME = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}")
 RESERVED = ("task", "start", "random")
 LARGEST = 256 * 2**20
 
@@ -70,7 +70,10 @@ def save(folder: Path, policy: Policy) -> Card:
     card = replace(policy.card, sha256=files.sha256(data))
     folder.mkdir(parents=True, exist_ok=True)
     files.write_bytes(folder / "policy.safetensors", data)
-    files.write_json(folder / "policy.json", asdict(card))
+    record = asdict(card)
+    first = ("schema", "kind", "name")
+    order = [*first, *(name for name in record if name not in first)]
+    files.write_json(folder / "policy.json", {name: record[name] for name in order})
     return card
 
 
@@ -88,7 +91,7 @@ def load(folder: Path) -> Policy:
     sizes = (card.obs_dim, *card.hidden, 2 * card.action_dim)
     layers = [_layer(tensors, i, sizes, path) for i in range(len(sizes) - 1)]
     if tensors:
-        raise PolicyFileError(f"{path} holds unknown tensors: {', '.join(sorted(tensors)[:5])}")
+        raise PolicyFileError(f"{path} holds unknown tensors: {sorted(tensors)[:5]!r:.200}")
     return Policy(card, tuple(w for w, _ in layers), tuple(b for _, b in layers))
 
 
@@ -108,6 +111,8 @@ def _layer(
 
 def _read(path: Path) -> bytes:
     try:
+        if not path.is_file():  # a pipe would never end
+            raise PolicyFileError(f"{path} does not exist or is not a file")
         if path.stat().st_size > LARGEST:
             raise PolicyFileError(f"{path} is larger than {LARGEST >> 20} MB, not a policy")
         return path.read_bytes()
@@ -122,13 +127,13 @@ def _read_card(path: Path) -> Card:
         raise PolicyFileError(f"{path} is not JSON: {type(error).__name__}") from error
     if not isinstance(record, dict) or "schema" not in record:
         raise PolicyFileError(f"{path} is not a policy: it has no schema")
-    if record["schema"] != SCHEMA:
+    if type(record["schema"]) is not int or record["schema"] != SCHEMA:
         raise PolicyFileError(
             f"{path} has schema {record['schema']!r}; this reprise reads {SCHEMA}"
         )
     expected = set(Card.__dataclass_fields__)
     if unknown := set(record) - expected:
-        raise PolicyFileError(f"{path} has unknown fields: {', '.join(sorted(unknown)[:5])}")
+        raise PolicyFileError(f"{path} has unknown fields: {sorted(unknown)[:5]!r:.200}")
     if missing := expected - set(record):
         raise PolicyFileError(f"{path} lacks {', '.join(sorted(missing)[:5])}")
     return _checked(record, path)
@@ -153,7 +158,7 @@ def _size(value: Any) -> bool:
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and bool(np.isfinite(value))
+    return type(value) in (int, float) and -1e300 < value < 1e300
 
 
 def _list_of(rule: Callable[[Any], bool]) -> Callable[[Any], bool]:

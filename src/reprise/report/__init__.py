@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reprise.errors import UserError
-from reprise.files import write_bytes, write_text
+from reprise.files import make_folder, write_bytes, write_text
 from reprise.report.crowd import cast
 from reprise.report.drawing import png as as_png
 from reprise.report.figures import learning_curve
@@ -28,7 +28,7 @@ def write(
     if not folders:
         raise UserError("a report needs at least one run folder")
     runs = [load(folder) for folder in folders]
-    out.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(out.parent)
     write_text(out, render(runs, picture))
     if png is not None:
         write_pictures(runs, png, picture)
@@ -37,7 +37,7 @@ def write(
 
 def write_pictures(runs: Sequence[RunTables], folder: Path, picture: Picture | None) -> None:
     """Write the figures of a report as PNG files, named by run and figure."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     paint = colors(cast(runs))
     if len(runs) > 1:
         write_bytes(folder / "all-runs.png", as_png(lambda: learning_curve(runs, paint)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -12,22 +12,34 @@ from gymnasium import spaces
 
 from reprise.tasks.task import Picture, Task
 
-MAPS: dict[str, tuple[int, str]] = {
-    # name: (time limit H, rows); '#' wall, 'r' start, 'g' goal
-    "u": (200, "##### #r..# ###.# #g..# #####"),
-    "medium": (300, "####### #r.#..# ##.#.## #.....# #.###.# #...#g# #######"),
-    "s": (300, "####### #r....# #####.# #.....# #.##### #....g# #######"),
-    "two": (
-        500,
-        "######### #r.#....# #..#.##.# #..#.#..# #....#.## #.#####.# #.......# #...#..g# #########",
-    ),
+
+class Map(NamedTuple):
+    """Walls '#', start 'r', goal 'g'; how long an episode lasts and how fast time passes."""
+
+    text: str
+    horizon: int
+    physics_steps: int = 2
+    """Per action. With one, noise gets nowhere; with four, noise alone explores enough."""
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The map line by line."""
+        return tuple(self.text.split())
+
+
+MEDIUM = "####### #r.#..# ##.#.## #.....# #.###.# #...#g# #######"
+TWO = "######### #r.#....# #..#.##.# #..#.#..# #....#.## #.#####.# #.......# #...#..g# #########"
+MAPS = {
+    "u": Map("##### #r..# ###.# #g..# #####", 200),
+    "medium": Map(MEDIUM, 300),
+    "medium-slow": Map(MEDIUM, 600, physics_steps=1),
+    "s": Map("####### #r....# #####.# #.....# #.##### #....g# #######", 300),
+    "two": Map(TWO, 500),
 }
 CORNERS = {"nw": (-1, 1), "ne": (1, 1), "sw": (-1, -1), "se": (1, -1)}
 SIZES = (5, 7, 9)
 REACH = 0.45
 """How near the goal counts as reached: gymnasium-robotics' own radius."""
-PHYSICS_STEPS = 2
-"""Per action. With one, paths are too long for gamma; with four, noise alone explores enough."""
 
 
 class PointMaze(gym.Env[np.ndarray, np.ndarray]):
@@ -37,9 +49,11 @@ class PointMaze(gym.Env[np.ndarray, np.ndarray]):
     anywhere, earn more the nearer to the corner, never terminate.
     """
 
-    def __init__(self, rows: tuple[str, ...], corner: tuple[int, int] | None = None):
+    def __init__(
+        self, rows: tuple[str, ...], physics_steps: int = 2, corner: tuple[int, int] | None = None
+    ):
         self._rows, self._dense = rows, corner is not None
-        self._maze = build_maze(rows)
+        self._maze = build_maze(rows, physics_steps)
         reach = len(rows) / 2 - 1.5
         self._goal = np.asarray(corner, np.float64) * reach if corner else center(rows, "g")
         self._span = float(np.hypot(2 * reach, 2 * reach))
@@ -85,13 +99,13 @@ class PointMaze(gym.Env[np.ndarray, np.ndarray]):
         self._maze.close()
 
 
-def build_maze(rows: tuple[str, ...]) -> Any:
+def build_maze(rows: tuple[str, ...], physics_steps: int) -> Any:
     """gymnasium-robotics' maze with these walls; its model file is removed once it is loaded."""
     from gymnasium_robotics.envs.maze.point_maze import PointMazeEnv
 
     cells: dict[str, int | str] = {"#": 1, ".": 0, "r": "r", "g": 0}
     maze = PointMazeEnv(maze_map=[[cells[cell] for cell in row] for row in rows])
-    maze.point_env.frame_skip = PHYSICS_STEPS
+    maze.point_env.frame_skip = physics_steps
     os.unlink(maze.tmp_xml_file_path)
     return maze
 
@@ -121,22 +135,25 @@ def empty(size: int) -> tuple[str, ...]:
     return ("#" * size, *[inner] * (size - 2), "#" * size)
 
 
-SMALL = (("hidden", (128, 128)), ("warmup", 2_000), ("steps", 60_000), ("evaluate_every", 2_500))
+SMALL = (
+    ("hidden", (128, 128)),
+    ("warmup", 2_000),
+    ("steps", 60_000),
+    ("log_every", 500),
+    ("evaluate_every", 2_500),
+)
 
 
 def tasks() -> list[Task]:
     """Every point maze: the mazes to solve, and the empty ones on which priors are trained."""
     found: list[Task] = []
-    for name, (horizon, text) in MAPS.items():
-        rows = tuple(text.split())
-        make = partial(PointMaze, rows)
-        picture, sets = draw(rows), ("pointmaze",)
-        found.append(
-            Task(f"pointmaze/{name}", horizon, make, 1.0, sets=sets, small=SMALL, picture=picture)
-        )
+    for name, maze in MAPS.items():
+        make = partial(PointMaze, maze.rows, maze.physics_steps)
+        more: Any = {"sets": ("pointmaze",), "small": SMALL, "picture": draw(maze.rows)}
+        found.append(Task(f"pointmaze/{name}", maze.horizon, make, **more))
     for size in SIZES:
         for name, corner in CORNERS.items():
-            make = partial(PointMaze, empty(size), corner)
+            make = partial(PointMaze, empty(size), corner=corner)
             tag = f"pointmaze/empty{size}-{name}"
-            found.append(Task(tag, 200, make, 1.0, sets=("pointmaze-priors",), small=SMALL))
+            found.append(Task(tag, 200, make, sets=("pointmaze-priors",), small=SMALL))
     return found

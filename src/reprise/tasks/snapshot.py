@@ -13,11 +13,13 @@ from gymnasium.envs.registration import EnvSpec
 
 Snapshot = dict[str, np.ndarray]
 
-# Attributes that hold no state of an episode: how the environment is built or drawn.
-_STRUCTURE = (gym.Space, EnvSpec, type, FunctionType, MethodType, ModuleType)
-_BUILDERS = {"mujoco", "gymnasium", "gymnasium_robotics"}
-_DRAWING = {"mujoco_renderer", "screen", "surf", "clock", "isopen", "window", "viewer"}
+# What holds no state of an episode: how an environment is built, named or drawn.
+_STRUCTURE = (gym.Space, gym.Env, EnvSpec, type, FunctionType, MethodType, ModuleType)
+_BUILT = {"MjModel", "MjData", "MujocoRenderer", "MujocoModelNames", "Maze"}
+_DRAWN = {"screen", "surf", "clock", "window", "viewer"}
 _PLAIN = (bool, int, float, str, type(None))
+_TEXT = ":json"
+"""Ends the name of an attribute that is kept as JSON instead of as an array."""
 
 
 def capture(env: gym.Env[Any, Any]) -> Snapshot | None:
@@ -27,10 +29,11 @@ def capture(env: gym.Env[Any, Any]) -> Snapshot | None:
         for name, value in vars(body).items():
             if _carries_no_state(name, value):
                 continue
-            saved = _encode(value)
-            if saved is None:
+            try:
+                suffix, saved = _encode(value)
+            except TypeError:
                 return None
-            state[f"{layer}.{name}"] = saved
+            state[f"{layer}.{name}{suffix}"] = saved
         if (data := _physics(body)) is not None:
             state |= {f"{layer}.physics.{k}": v for k, v in _physics_arrays(data).items()}
     return state
@@ -46,8 +49,10 @@ def restore(env: gym.Env[Any, Any], state: Snapshot) -> None:
                 continue
             if name.startswith("physics."):
                 _put_physics(data, name.removeprefix("physics."), saved)
+            elif name.endswith(_TEXT):
+                setattr(body, name.removesuffix(_TEXT), _revive(json.loads(saved.tobytes())))
             else:
-                setattr(body, name, _decode(saved, getattr(body, name, None)))
+                setattr(body, name, saved.copy() if saved.ndim else saved.copy()[()])
 
 
 def _layers(env: Any) -> Iterator[Any]:
@@ -59,50 +64,51 @@ def _layers(env: Any) -> Iterator[Any]:
 
 
 def _carries_no_state(name: str, value: Any) -> bool:
-    package = type(value).__module__.partition(".")[0]
-    built = isinstance(value, (*_STRUCTURE, gym.Env)) or package in _BUILDERS
-    return built or name in _DRAWING
+    if isinstance(value, _STRUCTURE) or type(value).__name__ in _BUILT:
+        return True
+    return name in _DRAWN and not isinstance(value, (*_PLAIN, np.ndarray, np.generic))
 
 
-def _encode(value: Any) -> np.ndarray | None:
+def _encode(value: Any) -> tuple[str, np.ndarray]:
+    """How a value's name ends, and its array; TypeError for what is not known."""
     if isinstance(value, np.ndarray | np.generic):
         array = np.asarray(value)
-        return None if array.dtype == object else array.copy()
-    if isinstance(value, np.random.Generator):
-        return _text({"generator": value.bit_generator.state})
-    try:
-        return _text({"plain": _plain(value)})
-    except TypeError:
-        return None
+        if array.dtype == object:
+            raise TypeError("an array of objects")
+        return "", array.copy()
+    return _TEXT, np.frombuffer(json.dumps(_plain(value)).encode(), np.uint8).copy()
 
 
 def _plain(value: Any) -> Any:
-    """JSON for numbers, strings and containers of them; TypeError for anything else."""
+    """JSON that says what it was; TypeError for anything but plain data and PCG64 generators."""
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, np.random.Generator):
+        if not isinstance(value.bit_generator, np.random.PCG64):
+            raise TypeError("another kind of generator")
+        return {"generator": value.bit_generator.state}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return {type(value).__name__: [_plain(item) for item in value]}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {key: _plain(item) for key, item in value.items()}
+        return {"dict": {key: _plain(item) for key, item in value.items()}}
     raise TypeError(type(value).__name__)
 
 
-def _text(record: Any) -> np.ndarray:
-    return np.frombuffer(json.dumps(record).encode(), np.uint8).copy()
-
-
-def _decode(saved: np.ndarray, current: Any) -> Any:
-    if isinstance(current, np.random.Generator) or (saved.dtype == np.uint8 and saved.ndim == 1):
-        record = json.loads(saved.tobytes())
-        if "generator" in record:
-            fresh = np.random.default_rng(0)
-            fresh.bit_generator.state = record["generator"]
-            return fresh
-        plain = record["plain"]
-        return tuple(plain) if isinstance(current, tuple) else plain
-    return saved.copy() if saved.ndim else saved.copy()[()]
+def _revive(record: Any) -> Any:
+    """The value that `_plain` described."""
+    if not isinstance(record, dict):
+        return record
+    ((kind, content),) = record.items()
+    if kind == "generator":
+        fresh = np.random.Generator(np.random.PCG64())
+        fresh.bit_generator.state = content
+        return fresh
+    if kind == "dict":
+        return {key: _revive(item) for key, item in content.items()}
+    items = [_revive(item) for item in content]
+    return tuple(items) if kind == "tuple" else items
 
 
 def _physics(body: Any) -> Any:
@@ -112,7 +118,7 @@ def _physics(body: Any) -> Any:
 
 
 def _physics_arrays(data: Any) -> Snapshot:
-    """Every array of fixed size: state, warm start, and what the last step derived from them.
+    """Every array: state, warm start, and what the last step derived from them.
 
     A step reads some derived values (a body's position) before it recomputes them, so the
     integration state alone is not enough, and recomputing them would move the warm start.

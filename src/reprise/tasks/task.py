@@ -84,13 +84,17 @@ class Arena:
 
     def step(self, action: np.ndarray) -> Step:
         """Act for one step; anything non-finite stops here, before it can be stored."""
-        obs, reward, terminated, truncated, info = self._env.step(self.rescale(action))
+        if not np.isfinite(action).all():  # MuJoCo would reset itself and say nothing
+            raise EnvironmentFault(f"action is {action} at step {self._clock + 1} of an episode")
+        obs, earned, terminated, truncated, info = self._env.step(self.rescale(action))
         self._clock += 1
-        if not np.isfinite(reward := float(reward)):
-            raise EnvironmentFault(f"reward is {reward} at step {self._clock} of an episode")
+        with np.errstate(over="ignore"):
+            reward = np.float32(earned)
+        if not np.isfinite(reward):
+            raise EnvironmentFault(f"reward is {earned} at step {self._clock} of an episode")
         cut = bool(truncated) or self._clock >= self._horizon
         success = info.get("success", info.get("is_success", np.nan))
-        return Step(self._flatten(obs), np.float32(reward), bool(terminated), cut, float(success))
+        return Step(self._flatten(obs), reward, bool(terminated), cut, float(success))
 
     def _flatten(self, obs: Any) -> np.ndarray:
         flat = np.asarray(spaces.flatten(self._env.observation_space, obs), np.float32).ravel()

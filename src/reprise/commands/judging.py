@@ -1,0 +1,61 @@
+"""`reprise evaluate`."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from reprise.assess import EVALUATION
+from reprise.errors import UserError
+from reprise.evaluate import Evaluation, episode_seeds
+from reprise.learner import Learner
+from reprise.terminal import console
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """Play a run's task policy, deterministic and alone."""
+
+    run: tyro.conf.Positional[Path]
+    """The run's folder."""
+    episodes: int = 20
+    """Episodes to play."""
+    seed: int | None = None
+    """Seed of the episodes; the run's if not given."""
+    json: bool = False
+    """Print the result as JSON."""
+
+
+def evaluate(options: Evaluate) -> int:
+    """Episodes on seeds that training and its evaluations never used."""
+    if options.episodes < 1:
+        raise UserError(f"--episodes is {options.episodes}; give a positive number")
+    began = time.perf_counter()
+    learner = Learner.load(options.run)
+    if options.seed is not None:
+        learner.run = replace(learner.run, seed=options.seed)
+    seeds = episode_seeds(learner.run.seed, EVALUATION, 2**31, options.episodes)
+    found = learner.evaluate(seeds=seeds)
+    if options.json:
+        print(json.dumps(_answer(learner, options.run, found, time.perf_counter() - began)))
+        return 0
+    screen = console()
+    success = "n/a" if math.isnan(found.success_any) else f"{found.success_any:.0%}"
+    screen.print(
+        f"{found.episodes} episodes: success {success}, return {found.return_mean:.1f} "
+        f"± {found.return_std:.1f}"
+    )
+    return 0
+
+
+def _answer(learner: Learner, folder: Path, found: Evaluation, seconds: float) -> dict[str, Any]:
+    numbers = {k: getattr(found, k) for k in ("success_any", "success_last", "return_mean")}
+    finite = {k: v if math.isfinite(v) else None for k, v in numbers.items()}
+    steps = learner.num_timesteps
+    return {"run": str(folder), "steps": steps, **finite, "seconds": round(seconds, 1)}

@@ -1,0 +1,40 @@
+"""When things happen in a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reprise.errors import UserError, require
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When things happen, in environment steps."""
+
+    warmup: int = 10_000
+    """Steps of uniformly random actions at the start."""
+    learning_starts: int = 1_000
+    """Steps before the first update."""
+    batch: int = 128
+    """Transitions per update."""
+    capacity: int = 1_000_000
+    """Transitions kept for replay."""
+    log_every: int = 1_000
+    """Steps per row of metrics.csv."""
+    evaluate_every: int = 10_000
+    """Steps between evaluations; 0 for none."""
+    evaluation_episodes: int = 10
+    """Episodes per evaluation."""
+    checkpoint_every: int = 10_000
+    """Steps between checkpoints; a kill loses at most this much."""
+
+    def __post_init__(self) -> None:
+        intervals = ("log_every", "checkpoint_every")
+        require(self, "positive", "batch", "capacity", "evaluation_episodes", *intervals)
+        require(self, "at least 0", "warmup", "learning_starts", "evaluate_every")
+        for name in ("evaluate_every", "checkpoint_every"):
+            if getattr(self, name) % self.log_every:
+                flag, step = name.replace("_", "-"), self.log_every
+                raise UserError(
+                    f"{flag} is {getattr(self, name)}; not a multiple of log-every {step}"
+                )

@@ -1,0 +1,101 @@
+"""The ring of transitions, its memory, and the advice that rides in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reprise.methods.smec import smec
+from reprise.replay import ReplayBuffer
+from reprise.train import train
+from reprise.types import Gaussian, Transition
+from toys import BRISK, line, priors, small
+
+
+def item(number: int) -> dict[str, np.ndarray]:
+    return {"x": np.full(3, number, np.float32), "n": np.int32(number)}
+
+
+@given(capacity=st.integers(1, 12), added=st.integers(1, 40), seed=st.integers(0, 5))
+@settings(max_examples=60, deadline=None)
+def test_a_sample_holds_only_the_newest_rows_that_were_written(
+    capacity: int, added: int, seed: int
+) -> None:
+    buffer = ReplayBuffer(capacity, item(0), seed)
+    for number in range(added):
+        buffer.add(item(number))
+    sample = buffer.sample(64)
+    newest = set(range(max(0, added - capacity), added))
+    assert set(sample["n"].tolist()) <= newest
+    np.testing.assert_array_equal(sample["x"][:, 0], sample["n"])
+    assert len(buffer) == len(newest)
+
+
+@given(capacity=st.integers(1, 9), cuts=st.lists(st.integers(0, 15), min_size=1, max_size=4))
+@settings(max_examples=60, deadline=None)
+def test_rows_written_back_in_segments_rebuild_the_ring(capacity: int, cuts: list[int]) -> None:
+    one, two = ReplayBuffer(capacity, item(0), 0), ReplayBuffer(capacity, item(0), 0)
+    number = 0
+    for cut in cuts:
+        start = number
+        for _ in range(cut):
+            one.add(item(number))
+            number += 1
+        held = max(start, number - capacity)
+        two.put(held, one.rows(held, number))
+        two.added = number
+    oldest = one.added - len(one)
+    np.testing.assert_array_equal(
+        one.rows(oldest, one.added)["n"], two.rows(oldest, two.added)["n"]
+    )
+
+
+def test_rows_that_were_overwritten_or_never_written_cannot_be_read() -> None:
+    buffer = ReplayBuffer(4, item(0), 0)
+    for number in range(6):
+        buffer.add(item(number))
+    for start, stop in ((1, 4), (3, 7)):
+        with pytest.raises(IndexError, match="are not among 2:6"):
+            buffer.rows(start, stop)
+
+
+def test_the_same_seed_samples_the_same_rows() -> None:
+    buffers = [ReplayBuffer(50, item(0), 7) for _ in range(2)]
+    for buffer in buffers:
+        for number in range(50):
+            buffer.add(item(number))
+    one, two = (buffer.sample(32)["n"] for buffer in buffers)
+    np.testing.assert_array_equal(one, two)
+
+
+def test_a_million_meta_world_transitions_with_three_priors_fit_in_700_mb() -> None:
+    say = Gaussian(np.zeros((3, 4), np.float32), np.zeros((3, 4), np.float32))
+    obs, zero = np.zeros(39, np.float32), np.float32(0)
+    row = Transition(obs, say, np.int32(0), np.zeros(4, np.float32), zero, zero, obs, say)
+    assert ReplayBuffer(1_000_000, row, 0).nbytes < 700e6
+
+
+def test_every_prior_is_asked_once_per_visited_state_and_never_by_an_update() -> None:
+    library = priors(2)
+    asked: list[np.ndarray] = []
+    ask = library._ask
+    library._ask = lambda obs: asked.append(obs.copy()) or ask(obs)  # type: ignore[func-returns-value]
+    schedule = replace(BRISK, warmup=10, learning_starts=10, log_every=100)
+    *_, last = train(small(smec(10, 1.0)), line(25), library, steps=100, schedule=schedule)
+    resets = 1 + 100 // 25
+    assert len(asked) == 100 + resets
+    assert last.loop.updates > 80
+
+
+def test_advice_in_the_buffer_is_what_the_priors_say_there() -> None:
+    library = priors(2)
+    *_, last = train(small(smec(10, 1.0)), line(25), library, steps=60, schedule=BRISK)
+    rows = last.loop.replay.rows(0, 60)
+    for obs, said in ((rows.obs, rows.advice), (rows.next_obs, rows.next_advice)):
+        fresh = library(obs, 1)
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6), said, fresh)

@@ -257,11 +257,8 @@ def test_a_damaged_prior_is_one_line_with_its_file(tmp_path: Path) -> None:
     "words",
     [
         "pointmaze/u --seed 3 --out runs/x --json",
-        "--seed 3 --out runs/x pointmaze/u --json",
-        "--seed 3 --json --out runs/x pointmaze/u",
-        "--out runs/x --json pointmaze/u --seed 3",
-        "--json --out runs/x pointmaze/u --seed 3",
-        "--out=runs/x pointmaze/u --seed=3 --json",
+        "pointmaze/u --json --out runs/x --seed 3",
+        "pointmaze/u --out=runs/x --seed=3 --json",
     ],
 )
 def test_the_order_of_options_does_not_change_the_recipe(
@@ -272,6 +269,11 @@ def test_the_order_of_options_does_not_change_the_recipe(
     run, folder = recipes[0]
     assert (run.task, run.seed, folder) == ("pointmaze/u", 3, Path("runs/x"))
     assert run.method.planner.commit == run.method.critic.horizon == 20, "H / 10 of this task"
+
+
+@pytest.mark.parametrize("words", ["--seed 3 pointmaze/u", "--out=runs/x pointmaze/u", "--json"])
+def test_a_task_that_does_not_come_first_is_one_line(words: str) -> None:
+    assert "the task comes first" in refused("train", *words.split())
 
 
 # --- lists and theory ---

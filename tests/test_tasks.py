@@ -13,7 +13,7 @@ from gymnasium import spaces
 
 from reprise.errors import EnvironmentFault, UserError
 from reprise.tasks import Arena, Task, find, listed
-from reprise.tasks.pointmaze import CORNERS, MAPS, PHYSICS_STEPS, SIZES, PointMaze
+from reprise.tasks.pointmaze import CORNERS, MAPS, SIZES, PointMaze
 
 MAZES = tuple(f"pointmaze/{name}" for name in MAPS)
 HORIZON = 20
@@ -21,7 +21,7 @@ HORIZON = 20
 
 
 def rows_of(maze: str) -> tuple[str, ...]:
-    return tuple(MAPS[maze.removeprefix("pointmaze/")][1].split())
+    return MAPS[maze.removeprefix("pointmaze/")].rows
 
 
 def cell_of(maze: str, mark: str) -> tuple[float, float]:
@@ -142,7 +142,7 @@ def test_away_from_the_goal_every_reward_is_zero(open_arena: Any) -> None:
 @pytest.mark.parametrize("maze", MAZES)
 def test_a_time_limit_truncates_without_terminating(maze: str, open_arena: Any) -> None:
     task, arena = find(maze), open_arena(maze)
-    assert task.horizon == MAPS[maze.removeprefix("pointmaze/")][0]
+    assert task.horizon == MAPS[maze.removeprefix("pointmaze/")].horizon
     arena.reset(0)
     steps = [arena.step(np.zeros(2)) for _ in range(task.horizon)]
     assert [step.truncated for step in steps] == [False] * (task.horizon - 1) + [True]
@@ -201,15 +201,15 @@ def test_a_maze_leaves_no_model_file_behind() -> None:
     assert not Path(env._maze.tmp_xml_file_path).exists()
 
 
-def test_an_action_lasts_two_physics_steps() -> None:
-    env = PointMaze(rows_of("pointmaze/u"))
+@pytest.mark.parametrize(("maze", "steps"), [("medium", 2), ("two", 2), ("medium-slow", 1)])
+def test_an_action_lasts_the_physics_steps_of_its_map(maze: str, steps: int) -> None:
+    env = find(f"pointmaze/{maze}").make()
     try:
         env.reset(seed=0)
-        body = env._maze.point_env
+        body = env._maze.point_env  # type: ignore[attr-defined]
         before = body.data.time
         env.step(np.zeros(2))
-        assert PHYSICS_STEPS == 2
-        assert body.data.time - before == pytest.approx(2 * body.model.opt.timestep)
+        assert body.data.time - before == pytest.approx(steps * body.model.opt.timestep)
     finally:
         env.close()
 

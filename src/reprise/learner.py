@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -127,7 +127,13 @@ class Learner:
         save_actor(folder / "policy", loop.agent, self.run, None)
 
     @classmethod
-    def load(cls, path: str | Path, env: gym.Env[Any, Any] | None = None) -> Learner:
+    def load(
+        cls,
+        path: str | Path,
+        env: gym.Env[Any, Any] | None = None,
+        *,
+        warn: Callable[[str], None] = warnings.warn,
+    ) -> Learner:
         """A saved learner, or a run's, ready to predict or to go on learning."""
         folder = Path(path)
         run = read_recipe(folder)
@@ -138,7 +144,7 @@ class Learner:
         loop = begin(
             run.method, arena, learner.priors, run.schedule, steps=run.steps, seed=run.seed
         )
-        if checkpoint.load(folder / "checkpoints", loop, warnings.warn) is None:
+        if checkpoint.load(folder / "checkpoints", loop, warn) is None:
             raise UserError(f"{folder} has no checkpoint to load")
         learner._loop = loop
         return learner

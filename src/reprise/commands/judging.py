@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,7 +38,10 @@ def evaluate(options: Evaluate) -> int:
     if options.episodes < 1:
         raise UserError(f"--episodes is {options.episodes}; give a positive number")
     began = time.perf_counter()
-    learner = Learner.load(options.run)
+    warnings: list[str] = []
+    learner = Learner.load(options.run, warn=warnings.append)
+    for text in warnings:
+        print(f"warning: {text}", file=sys.stderr)
     if options.seed is not None:
         learner.run = replace(learner.run, seed=options.seed)
     seeds = episode_seeds(learner.run.seed, EVALUATION, 2**31, options.episodes)

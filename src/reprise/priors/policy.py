@@ -112,7 +112,7 @@ def _layer(
 def _read(path: Path) -> bytes:
     try:
         if not path.is_file():  # a pipe would never end
-            raise PolicyFileError(f"{path} does not exist or is not a file")
+            raise PolicyFileError(f"{path} cannot be read: there is no such file")
         if path.stat().st_size > LARGEST:
             raise PolicyFileError(f"{path} is larger than {LARGEST >> 20} MB, not a policy")
         return path.read_bytes()
@@ -129,7 +129,7 @@ def _read_card(path: Path) -> Card:
         raise PolicyFileError(f"{path} is not a policy: it has no schema")
     if type(record["schema"]) is not int or record["schema"] != SCHEMA:
         raise PolicyFileError(
-            f"{path} has schema {record['schema']!r}; this reprise reads {SCHEMA}"
+            f"{path} has schema {record['schema']!r:.80}; this reprise reads {SCHEMA}"
         )
     expected = set(Card.__dataclass_fields__)
     if unknown := set(record) - expected:

@@ -12,6 +12,7 @@ from reprise.errors import UserError, unknown
 from reprise.tasks.task import Task
 
 DEFAULT_HORIZON = 1_000
+SMALL = (("warmup", 1_000), ("steps", 100_000), ("log_every", 500), ("evaluate_every", 2_500))
 
 
 def task(id: str) -> Task:
@@ -20,7 +21,7 @@ def task(id: str) -> Task:
         raise unknown("Gymnasium environment", id, gymnasium.registry)
     spec = gymnasium.spec(id)
     horizon = spec.max_episode_steps or DEFAULT_HORIZON
-    return Task(f"gym/{id}", horizon, partial(make, id), c=1.0)
+    return Task(f"gym/{id}", horizon, partial(make, id), small=SMALL)
 
 
 def make(id: str) -> gymnasium.Env[Any, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 from functools import partial
 from typing import Any, NamedTuple
@@ -101,7 +103,8 @@ class PointMaze(gym.Env[np.ndarray, np.ndarray]):
 
 def build_maze(rows: tuple[str, ...], physics_steps: int) -> Any:
     """gymnasium-robotics' maze with these walls; its model file is removed once it is loaded."""
-    from gymnasium_robotics.envs.maze.point_maze import PointMazeEnv
+    with contextlib.redirect_stderr(io.StringIO()):  # it greets with advice on other environments
+        from gymnasium_robotics.envs.maze.point_maze import PointMazeEnv
 
     cells: dict[str, int | str] = {"#": 1, ".": 0, "r": "r", "g": 0}
     maze = PointMazeEnv(maze_map=[[cells[cell] for cell in row] for row in rows])

@@ -1,6 +1,6 @@
-"""SMEC and Scratch on the point mazes: five seeds each, two runs at a time, as CSV.
+"""Methods on tasks: five seeds each, two runs at a time, as CSV.
 
-    python benchmarks/pointmaze.py --out runs/pointmaze --results results/pointmaze
+    python benchmarks/compare.py --out runs/pointmaze --results results/pointmaze
 
 Stop it at any time; the same command continues every run where it was.
 """
@@ -35,7 +35,7 @@ class Plan:
     """Folder of the runs."""
     results: Path = Path("results/pointmaze")
     """Folder of the CSV files."""
-    tasks: tuple[str, ...] = ("pointmaze/medium", "pointmaze/two")
+    tasks: tuple[str, ...] = ("pointmaze/medium", "pointmaze/two", "pointmaze/medium-slow")
     methods: tuple[str, ...] = ("smec", "scratch")
     priors: tuple[str, ...] = ("zoo:pointmaze",)
     seeds: tuple[int, ...] = field(default_factory=lambda: tuple(range(5)))

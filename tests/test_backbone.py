@@ -16,7 +16,7 @@ from reprise.critic import SoftCritic
 from reprise.method import Method
 from reprise.train import train
 from reprise.types import Gaussian, Spec, Transition
-from toys import BRISK, batch, leaves, line, raw, same, small, with_output
+from toys import BRISK, batch, leaves, line, raw, reporting, same, small, with_output
 
 SPEC = Spec(obs=2, action=1, priors=0)
 
@@ -127,7 +127,7 @@ def test_the_temperature_rises_when_the_policy_is_too_sure() -> None:
 def test_the_actor_moves_toward_what_the_smaller_critic_likes() -> None:
     *_, last = train(
         small(Method(learning_rate=3e-3)), line(30), steps=1_500, seed=1,
-        schedule=replace(BRISK, warmup=300, learning_starts=200, batch=64, log_every=500),
+        schedule=reporting(500, warmup=300, learning_starts=200, batch=64),
     )  # fmt: skip
     obs = np.array([[1.2, 1.0], [-1.2, 1.0]], np.float32)
     silence = Gaussian(np.zeros((2, 0, 1), np.float32), np.zeros((2, 0, 1), np.float32))

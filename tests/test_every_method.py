@@ -64,11 +64,11 @@ def test_the_same_seed_gives_the_same_bits(name: str) -> None:
 
 
 @ALL
-def test_it_survives_a_round_trip_through_json(name: str) -> None:
+def test_it_survives_a_round_trip_through_json(name: str, tmp_path: Path) -> None:
     method = build(name)
     recipe = spec.Run(name, method, "toy/line", seed=3, steps=10)
-    text = json.dumps(spec.dump(recipe))
-    again = spec.load(text, "run.json")
+    (tmp_path / "run.json").write_text(json.dumps(spec.dump(recipe)))
+    again = spec.load(tmp_path / "run.json")
     assert again == recipe
     assert again.id == recipe.id
     assert replace(again, seed=4).id != recipe.id
@@ -147,7 +147,7 @@ def test_acting_cannot_alter_knowledge_nor_learning_intention(name: str) -> None
 def test_a_file_of_another_method_is_refused_with_what_differs() -> None:
     data = arrays.pack(arrays.named(build("scratch").init(jax.random.key(0), SPEC)))
     wider = build("smec").init(jax.random.key(0), SPEC)
-    with pytest.raises(UserError, match=r"critic\.body\.layers\.2\.weight is float32"):
+    with pytest.raises(UserError, match=r"layers\.2\.\w+ is float32\(2, .*1\), expected"):
         arrays.fill(wider, arrays.unpack(data, "x"), "x")
 
 
@@ -162,10 +162,13 @@ def test_a_file_of_another_method_is_refused_with_what_differs() -> None:
         ({"schema": 99}, "schema 1"),
     ],
 )
-def test_an_unknown_name_in_a_recipe_is_an_error_in_one_line(damage: Any, message: str) -> None:
+def test_an_unknown_name_in_a_recipe_is_an_error_in_one_line(
+    damage: Any, message: str, tmp_path: Path
+) -> None:
     record = spec.dump(spec.Run("smec", build("smec"), "toy/line")) | damage
     with pytest.raises(UserError, match=message) as caught:
-        spec.load(json.dumps(record), "run.json")
+        (tmp_path / "run.json").write_text(json.dumps(record))
+        spec.load(tmp_path / "run.json")
     assert "\n" not in str(caught.value)
 
 

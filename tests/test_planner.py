@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,7 +16,7 @@ from reprise.methods.smec import smec
 from reprise.planner import Choice, TaskPolicy, Uniform, every, ucb_bonus
 from reprise.train import train
 from reprise.types import Spec
-from toys import BRISK, blank_plan, line, priors, small
+from toys import blank_plan, line, priors, reporting, small
 
 
 @given(commit=st.integers(1, 9), lengths=st.lists(st.integers(1, 25), min_size=1, max_size=5))
@@ -65,7 +63,7 @@ def test_the_bonus_equals_the_formula_by_hand(chosen: list[int], row: list[int],
 
 
 def test_counts_of_a_run_add_up_to_its_selections_with_a_row_for_the_start() -> None:
-    schedule = replace(BRISK, warmup=0, learning_starts=10_000, log_every=200)
+    schedule = reporting(200, warmup=0, learning_starts=10_000)
     *_, last = train(small(smec(10, 1.0)), line(25), priors(3), steps=200, schedule=schedule)
     plan = last.loop.plan
     by_hand = np.zeros((5, 4), int)
@@ -78,7 +76,7 @@ def test_counts_of_a_run_add_up_to_its_selections_with_a_row_for_the_start() -> 
 
 
 def test_the_random_warm_up_makes_no_selections_and_no_counts() -> None:
-    schedule = replace(BRISK, warmup=100, learning_starts=10_000, log_every=100)
+    schedule = reporting(100, warmup=100, learning_starts=10_000)
     *_, last = train(small(smec(10, 1.0)), line(25), priors(2), steps=100, schedule=schedule)
     assert last.selections == ()
     assert int(np.asarray(last.loop.plan.chosen).sum()) == 0
@@ -86,7 +84,7 @@ def test_the_random_warm_up_makes_no_selections_and_no_counts() -> None:
 
 
 def test_the_task_policy_planner_leaves_control_to_the_task_policy() -> None:
-    schedule = replace(BRISK, warmup=0, learning_starts=10_000, log_every=60)
+    schedule = reporting(60, warmup=0, learning_starts=10_000)
     method = small(Method(planner=TaskPolicy()))
     *_, last = train(method, line(25), priors(2), steps=60, schedule=schedule)
     assert set(last.loop.replay.rows(0, 60).source.tolist()) == {0}
@@ -94,7 +92,7 @@ def test_the_task_policy_planner_leaves_control_to_the_task_policy() -> None:
 
 
 def test_the_uniform_planner_gives_everybody_about_the_same_share() -> None:
-    schedule = replace(BRISK, warmup=0, learning_starts=10_000, log_every=1_500)
+    schedule = reporting(1_500, warmup=0, learning_starts=10_000)
     method = small(Method(critic=SoftCritic(), planner=Uniform(commit=2)))
     *_, last = train(method, line(50), priors(2), steps=1_500, schedule=schedule)
     shares = np.bincount(last.loop.replay.rows(0, 1_500).source, minlength=3) / 1_500
@@ -102,7 +100,7 @@ def test_the_uniform_planner_gives_everybody_about_the_same_share() -> None:
 
 
 def test_who_is_recorded_as_acting_is_who_chose_the_action() -> None:
-    schedule = replace(BRISK, warmup=0, learning_starts=10_000, log_every=120)
+    schedule = reporting(120, warmup=0, learning_starts=10_000)
     library = priors(3)
     *_, last = train(small(smec(10, 1.0)), line(30), library, steps=120, schedule=schedule)
     rows = last.loop.replay.rows(0, 120)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import jax
 import numpy as np
 import pytest
@@ -14,7 +12,7 @@ from reprise.methods.smec import smec
 from reprise.replay import ReplayBuffer
 from reprise.train import train
 from reprise.types import Gaussian, Transition
-from toys import BRISK, line, priors, small
+from toys import BRISK, line, priors, reporting, small
 
 
 def item(number: int) -> dict[str, np.ndarray]:
@@ -85,7 +83,7 @@ def test_every_prior_is_asked_once_per_visited_state_and_never_by_an_update() ->
     asked: list[np.ndarray] = []
     ask = library._ask
     library._ask = lambda obs: asked.append(obs.copy()) or ask(obs)  # type: ignore[func-returns-value]
-    schedule = replace(BRISK, warmup=10, learning_starts=10, log_every=100)
+    schedule = reporting(100, warmup=10, learning_starts=10)
     *_, last = train(small(smec(10, 1.0)), line(25), library, steps=100, schedule=schedule)
     resets = 1 + 100 // 25
     assert len(asked) == 100 + resets

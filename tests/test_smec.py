@@ -20,7 +20,7 @@ from reprise.theory import tabular
 from reprise.theory.tabular import Mdp
 from reprise.train import RewardSignWarning, train
 from reprise.types import Gaussian, Spec, Transition
-from toys import BRISK, batch, blank_plan, line, priors, raw, same, small, with_output
+from toys import BRISK, batch, blank_plan, line, priors, raw, reporting, same, small, with_output
 
 K, S, A = 3, 5, 3
 
@@ -161,7 +161,7 @@ def test_the_task_policy_is_judged_by_the_mean_over_its_samples() -> None:
 
 def test_s4_a_reset_brings_a_fresh_selection_and_restarts_the_clock() -> None:
     # Episodes of 37 steps, h = 10: selections at 0, 10, 20, 30 of every episode.
-    schedule = replace(BRISK, warmup=0, learning_starts=10_000, log_every=37 * 3)
+    schedule = reporting(37 * 3, warmup=0, learning_starts=10_000)
     *_, last = train(small(smec(10, 1.0)), line(37), priors(2), steps=111, schedule=schedule)
     clocks = [(s.episode, s.clock) for s in last.selections]
     assert clocks == [(e, c) for e in range(3) for c in (0, 10, 20, 30)]
@@ -169,7 +169,7 @@ def test_s4_a_reset_brings_a_fresh_selection_and_restarts_the_clock() -> None:
 
 
 def test_s4_the_clock_counts_from_the_reset_also_when_the_warm_up_ends_in_an_episode() -> None:
-    schedule = replace(BRISK, warmup=13, learning_starts=10_000, log_every=40)
+    schedule = reporting(40, warmup=13, learning_starts=10_000)
     *_, last = train(small(smec(10, 1.0)), line(40), priors(2), steps=40, schedule=schedule)
     assert [s.clock for s in last.selections] == [13, 20, 30]
 

@@ -123,7 +123,7 @@ def test_the_goal_is_reached_within_0_45_and_not_beyond() -> None:
     try:
         env.reset(seed=0)
         for distance, reached in ((0.44, True), (0.46, False)):
-            put_ball(env, x, y + distance)
+            put_ball(env, x - distance, y)  # to the west the pocket is open
             _, reward, terminated, _, info = env.step(np.zeros(2))
             assert (reward, terminated, info["success"]) == (100.0 * reached, reached, reached)
     finally:

@@ -134,3 +134,9 @@ def with_output(network: Any, weight: Any, bias: Any) -> Any:
 def blank_plan(spec: Spec) -> Plan:
     """Nobody has acted yet, in arrays that a test may update outside of jit."""
     return jax.tree.map(jnp.asarray, Plan.start(spec))
+
+
+def reporting(steps: int, **options: Any) -> Schedule:
+    """A schedule that reports after so many steps and does nothing else at intervals."""
+    quiet = {"evaluate_every": 0, "checkpoint_every": steps, "log_every": steps}
+    return replace(BRISK, **quiet, **options)

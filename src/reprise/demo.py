@@ -32,11 +32,15 @@ def play(out: Path, steps: int, seed: int) -> int:
     screen = console()
     screen.print(f"Learning {MAZE}: SMEC with four old policies, and the same agent without them.")
     spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(len(PRIORS), mp_context=spawn) as pool:
-        futures = {n: pool.submit(learn, n, steps, seed, str(f)) for n, f in folders.items()}
-        _watch(futures, folders, steps)
-        for future in futures.values():
-            future.result()
+    try:
+        with ProcessPoolExecutor(len(PRIORS), mp_context=spawn) as pool:
+            futures = {n: pool.submit(learn, n, steps, seed, str(f)) for n, f in folders.items()}
+            _watch(futures, folders, steps)
+            for future in futures.values():
+                future.result()
+    except KeyboardInterrupt:  # both runs caught it too and have saved
+        screen.print("saved; the same command continues")
+        return 130
     screen.print(_comparison(folders))
     if can_report():
         page = write_report(list(folders.values()), out / "report.html", find(MAZE).picture)

@@ -68,6 +68,9 @@ class PointMaze(gym.Env[np.ndarray, np.ndarray]):
         """Put the ball somewhere in its start cell (or in any free cell)."""
         super().reset(seed=seed)
         obs, _ = self._maze.reset(seed=seed)
+        # The maze underneath draws a goal of its own; what is drawn in a picture must be ours.
+        self._maze.goal = self._goal.copy()
+        self._maze.update_target_site_pos()
         return obs["observation"], {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:

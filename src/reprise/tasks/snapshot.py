@@ -125,7 +125,8 @@ def _physics_arrays(data: Any) -> Snapshot:
     """
     arrays: Snapshot = {"time": np.asarray(data.time)}
     for name in dir(data):
-        if name.startswith("_"):
+        # Constraints and islands are sized anew by every step; unused, they are not even zeroed.
+        if name.startswith(("_", "efc", "iefc", "contact", "map_")) or "island" in name:
             continue
         value = getattr(data, name)
         if isinstance(value, np.ndarray) and value.size:

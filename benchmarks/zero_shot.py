@@ -1,6 +1,6 @@
 """What each shipped prior achieves alone on each maze, as CSV.
 
-    python benchmarks/zero_shot.py --out results/pointmaze/zero_shot.csv
+python benchmarks/zero_shot.py --out results/pointmaze/zero_shot.csv
 """
 
 from __future__ import annotations

@@ -226,7 +226,7 @@ def test_a_ring_that_wrapped_around_continues_exactly(library: Path, tmp_path: P
 
 MAZE = {
     "--priors": "zoo:pointmaze",
-    "--steps": "1500",
+    "--steps": "1200",
     "--seed": "3",
     "--critic.hidden": "16",
     "--actor.hidden": "16",
@@ -235,7 +235,7 @@ MAZE = {
     "--schedule.batch": "16",
     "--schedule.log-every": "50",
     "--schedule.checkpoint-every": "50",
-    "--schedule.evaluate-every": "500",
+    "--schedule.evaluate-every": "400",
     "--schedule.evaluation-episodes": "1",
 }
 
@@ -271,25 +271,26 @@ def maze(cache: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> tup
     return folder / "run", time.perf_counter() - began
 
 
+@pytest.mark.timeout(1_200)
 def test_twenty_kills_at_random_moments_change_nothing(
     maze: tuple[Path, float], cache: dict[str, str], tmp_path: Path
 ) -> None:
     straight, seconds = maze
     rng, folder, kills = np.random.default_rng(0), tmp_path / "run", 0
-    for _ in range(200):
-        process = reprise(folder, cache)
+    finished: list[Path] = []
+    while kills < 20 or not finished:
+        process, began = reprise(folder, cache), time.perf_counter()
         try:
-            process.wait(float(rng.uniform(0.3, 0.9)) * seconds if kills < 20 else 300)
+            process.wait(float(rng.uniform(0.4, 1.0)) * seconds if kills < 20 else 300)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
             kills += 1
-        process.communicate()
+        _, said = process.communicate()
         if process.returncode == 0:
-            if kills >= 20:
-                break
-            shutil.move(folder, tmp_path / f"finished-{kills}")
-    finished = [folder, *tmp_path.glob("finished-*")]
-    assert kills >= 20
+            seconds = time.perf_counter() - began  # other machines, other times
+            finished.append(Path(shutil.move(folder, tmp_path / f"finished-{kills}")))
+        else:
+            assert process.returncode == -signal.SIGKILL, said
     for run in finished:
         assert digest(run) == digest(straight)
         assert replay(run) == replay(straight)

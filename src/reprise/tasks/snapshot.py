@@ -17,6 +17,8 @@ Snapshot = dict[str, np.ndarray]
 _STRUCTURE = (gym.Space, gym.Env, EnvSpec, type, FunctionType, MethodType, ModuleType)
 _BUILT = {"MjModel", "MjData", "MujocoRenderer", "MujocoModelNames", "Maze"}
 _DRAWN = {"screen", "surf", "clock", "window", "viewer"}
+_ORIGIN = {"fullpath", "tmp_xml_file_path"}
+"""Where a model was loaded from, which may be another place in every process."""
 _PLAIN = (bool, int, float, str, type(None))
 _TEXT = ":json"
 """Ends the name of an attribute that is kept as JSON instead of as an array."""
@@ -64,7 +66,8 @@ def _layers(env: Any) -> Iterator[Any]:
 
 
 def _carries_no_state(name: str, value: Any) -> bool:
-    if isinstance(value, _STRUCTURE) or type(value).__name__ in _BUILT:
+    built = isinstance(value, _STRUCTURE) or type(value).__name__ in _BUILT
+    if built or name in _ORIGIN:
         return True
     return name in _DRAWN and not isinstance(value, (*_PLAIN, np.ndarray, np.generic))
 

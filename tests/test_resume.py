@@ -286,8 +286,10 @@ def test_twenty_kills_at_random_moments_change_nothing(
             process.send_signal(signal.SIGKILL)
             kills += 1
         _, said = process.communicate()
-        if process.returncode == 0:
-            seconds = time.perf_counter() - began  # other machines, other times
+        # Killed between the end of the run and its report, the run is complete all the same.
+        if process.returncode == 0 or "is complete" in said:
+            if process.returncode == 0:
+                seconds = time.perf_counter() - began  # other machines, other times
             finished.append(Path(shutil.move(folder, tmp_path / f"finished-{kills}")))
         else:
             assert process.returncode == -signal.SIGKILL, said

@@ -21,7 +21,7 @@ class Demo:
 
     out: Path = Path("runs/demo")
     """Folder of both runs and their report; an interrupted demo continues there."""
-    steps: int = 45_000
+    steps: int = 32_500
     """Environment steps of each run."""
     seed: int = 0
     """Seed of both runs."""

@@ -53,7 +53,6 @@ class Learner:
             setup.schedule,
         )  # fmt: skip
         self._loop: Loop | None = None
-        self._saved: Path | None = None
 
     @property
     def num_timesteps(self) -> int:
@@ -84,8 +83,6 @@ class Learner:
             with tempfile.TemporaryDirectory() as folder:
                 checkpoint.save(Path(folder), self._loop, {})
                 checkpoint.load(Path(folder), fresh, lambda text: None)
-        elif self._saved is not None:
-            checkpoint.load(self._saved / "checkpoints", fresh, lambda text: None)
 
     def predict(
         self, observation: Any, state: None = None, deterministic: bool = True

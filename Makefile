@@ -15,7 +15,7 @@ check: .venv/ready-dev       ## ruff, pyright, import contract, tests
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/codespell src tests docs README.md CHANGELOG.md CONTRIBUTING.md
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2
 

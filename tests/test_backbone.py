@@ -15,7 +15,7 @@ from reprise.agent import Proposals
 from reprise.critic import SoftCritic
 from reprise.method import Method
 from reprise.train import train
-from reprise.types import Gaussian, Spec, Transition
+from reprise.types import Advice, Gaussian, Spec, Transition
 from toys import BRISK, batch, leaves, line, raw, reporting, same, small, with_output
 
 SPEC = Spec(obs=2, action=1, priors=0)
@@ -46,7 +46,7 @@ def fixed_point(method: Method, reward: float, terminated: float, rounds: int = 
     """What head 0 converges to on one state whose every step looks the same."""
     agent = method.init(jax.random.key(0), SPEC)
     n = 8
-    silence = Gaussian(np.zeros((n, 0, 1), np.float32), np.zeros((n, 0, 1), np.float32))
+    silence = Advice.of(np.zeros((n, 0, 1), np.float32), np.zeros((n, 0, 1), np.float32))
     state = np.tile(np.array([1.0, 0.0], np.float32), (n, 1))
     actions = np.linspace(-0.9, 0.9, n, dtype=np.float32)[:, None]
     full = np.full(n, reward, np.float32), np.full(n, terminated, np.float32)
@@ -99,7 +99,9 @@ def told(critic: SoftCritic, values: tuple[float, ...], reward: float = 0.0) -> 
     agent = replace(agent, target=target)
     t = jax.tree.map(lambda x: x[0], batch(SPEC))._replace(reward=jnp.float32(reward))
     return np.asarray(
-        method.critic.targets(agent, t, Proposals(jnp.zeros((1, 1)), jnp.float32(0.5)))
+        method.critic.targets(
+            agent, t, Proposals(jnp.zeros((1, 1)), jnp.float32(0.5), jnp.ones(1, bool))
+        )
     )
 
 
@@ -130,7 +132,7 @@ def test_the_actor_moves_toward_what_the_smaller_critic_likes() -> None:
         schedule=reporting(500, warmup=300, learning_starts=200, batch=64),
     )  # fmt: skip
     obs = np.array([[1.2, 1.0], [-1.2, 1.0]], np.float32)
-    silence = Gaussian(np.zeros((2, 0, 1), np.float32), np.zeros((2, 0, 1), np.float32))
+    silence = Advice.of(np.zeros((2, 0, 1), np.float32), np.zeros((2, 0, 1), np.float32))
     right, left = small(Method()).mode(last.agent.actor, obs, silence)[:, 0]
     assert right < 0.0 < left
 

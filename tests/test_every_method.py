@@ -18,7 +18,7 @@ from reprise.loop import Loop
 from reprise.method import Method
 from reprise.methods import ABLATIONS, METHODS
 from reprise.train import Progress, train
-from reprise.types import Gaussian, Spec
+from reprise.types import Advice, Spec
 from toys import BRISK, batch, line, priors, raw, same, small
 
 ROWS = METHODS | ABLATIONS
@@ -135,7 +135,7 @@ def test_acting_cannot_alter_knowledge_nor_learning_intention(name: str) -> None
     method = build(name)
     agent = method.init(jax.random.key(0), SPEC)
     before = [np.array(leaf) for leaf in jax.tree.leaves(agent)]
-    say = Gaussian(np.zeros((3, 1), np.float32), np.zeros((3, 1), np.float32))
+    say = Advice.of(np.zeros((3, 1), np.float32), np.zeros((3, 1), np.float32))
     result = method.act(agent, Plan.start(SPEC).begin(), np.ones(2, np.float32), say, raw(0))
     assert not any(isinstance(part, Agent) for part in result)
     assert same(before, jax.tree.leaves(agent))

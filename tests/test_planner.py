@@ -9,14 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reprise.agent import Plan
+from reprise.agent import Plan, Proposals
 from reprise.critic import SoftCritic
 from reprise.method import Method
 from reprise.methods.smec import smec
-from reprise.planner import Choice, TaskPolicy, Uniform, every, ucb_bonus
+from reprise.planner import Choice, Scene, TaskPolicy, Uniform, ValueGuided, every, ucb_bonus
 from reprise.train import train
 from reprise.types import Spec
 from toys import blank_plan, line, priors, reporting, small
+
+
+def scene(*valid: bool) -> Scene:
+    """Three policies, of which some have nothing usable to say."""
+    heard = jnp.array(valid or (True, True, True))
+    proposals = Proposals(jnp.zeros((3, 1)), jnp.zeros(()), heard)
+    return Scene(jnp.zeros(2), proposals, lambda samples: jnp.zeros((samples, 2, 3)))
 
 
 @given(commit=st.integers(1, 9), lengths=st.lists(st.integers(1, 25), min_size=1, max_size=5))
@@ -30,7 +37,7 @@ def test_a_commitment_lasts_h_steps_unless_the_episode_ends(
         blank = jnp.zeros(3)
         return Choice(jnp.int32(1), blank, blank)
 
-    step = jax.jit(lambda plan: every(commit, plan, choose).tick())
+    step = jax.jit(lambda plan: every(commit, plan, scene(), choose).tick())
     for length in lengths:
         plan = plan.begin()
         for t in range(length):
@@ -109,3 +116,19 @@ def test_who_is_recorded_as_acting_is_who_chose_the_action() -> None:
         if source > 0:
             advised = np.tanh(library.policies[source - 1](obs[None]).mean)[0]
             np.testing.assert_allclose(action, advised, atol=1e-5)
+
+
+def test_a_policy_with_nothing_usable_to_say_is_never_chosen_and_loses_control() -> None:
+    plan = jax.tree.map(jnp.asarray, Plan.start(Spec(2, 1, 2)).begin())
+    guided = ValueGuided(commit=5, ucb=1.0)
+    for planner in (guided, ValueGuided(commit=5), Uniform(commit=5)):
+        picks = {
+            int(planner.select(None, plan, scene(True, False, True), jax.random.key(n)).policy)  # type: ignore[arg-type]
+            for n in range(30)
+        }
+        assert picks == {0, 2}
+        held = plan._replace(policy=np.int32(1), remaining=np.int32(4), clock=np.int32(1))
+        kept = planner.select(None, held, scene(), jax.random.key(0))  # type: ignore[arg-type]
+        lost = planner.select(None, held, scene(True, False, True), jax.random.key(0))  # type: ignore[arg-type]
+        assert int(kept.policy) == 1
+        assert int(lost.policy) != 1 and int(lost.remaining) == 4

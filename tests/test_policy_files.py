@@ -481,7 +481,7 @@ def ask_each(policies: list[Policy], obs: np.ndarray) -> tuple[np.ndarray, np.nd
 def test_stacked_priors_say_what_each_says_alone(count: int, states: int) -> None:
     policies = [network(f"p{i}", i) for i in range(count)]
     obs = np.random.default_rng(9).normal(size=(states, 4)).astype(np.float32)
-    said = Priors(policies)(obs, 2)
+    said = Priors(policies)(obs, 2).says
     mean, log_std = ask_each(policies, obs)
     assert said.mean.shape == (states, count, 2) and said.mean.dtype == np.float32
     np.testing.assert_allclose(said.mean, mean, rtol=1e-6, atol=1e-5)
@@ -491,7 +491,7 @@ def test_stacked_priors_say_what_each_says_alone(count: int, states: int) -> Non
 def test_priors_of_different_architectures_work_together() -> None:
     policies = [network("flat", 0, (4, 4)), network("wide", 1, (4, 32, 4)), network("deep", 2)]
     obs = np.random.default_rng(9).normal(size=(5, 4)).astype(np.float32)
-    said = Priors(policies)(obs, 2)
+    said = Priors(policies)(obs, 2).says
     mean, log_std = ask_each(policies, obs)
     assert said.mean.shape == (5, 3, 2)
     np.testing.assert_array_equal(said.mean, mean)
@@ -499,7 +499,7 @@ def test_priors_of_different_architectures_work_together() -> None:
 
 
 def test_no_priors_give_empty_advice_of_the_right_shape() -> None:
-    said = Priors()(np.zeros((3, 4), np.float32), 2)
+    said = Priors()(np.zeros((3, 4), np.float32), 2).says
     assert said.mean.shape == said.log_std.shape == (3, 0, 2)
     assert said.mean.dtype == np.float32
     assert len(Priors()) == 0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reprise.methods.smec import smec
 from reprise.replay import ReplayBuffer
 from reprise.train import train
-from reprise.types import Gaussian, Transition
+from reprise.types import Advice, Transition
 from toys import BRISK, line, priors, reporting, small
 
 
@@ -72,7 +72,7 @@ def test_the_same_seed_samples_the_same_rows() -> None:
 
 
 def test_a_million_meta_world_transitions_with_three_priors_fit_in_700_mb() -> None:
-    say = Gaussian(np.zeros((3, 4), np.float32), np.zeros((3, 4), np.float32))
+    say = Advice.of(np.zeros((3, 4), np.float32), np.zeros((3, 4), np.float32))
     obs, zero = np.zeros(39, np.float32), np.float32(0)
     row = Transition(obs, say, np.int32(0), np.zeros(4, np.float32), zero, zero, obs, say)
     assert ReplayBuffer(1_000_000, row, 0).nbytes < 700e6
@@ -81,8 +81,8 @@ def test_a_million_meta_world_transitions_with_three_priors_fit_in_700_mb() -> N
 def test_every_prior_is_asked_once_per_visited_state_and_never_by_an_update() -> None:
     library = priors(2)
     asked: list[np.ndarray] = []
-    ask = library._ask
-    library._ask = lambda obs: asked.append(obs.copy()) or ask(obs)  # type: ignore[func-returns-value]
+    (ask,) = library._groups
+    library._groups = [lambda obs, *rest: asked.append(obs.copy()) or ask(obs, *rest)]
     schedule = reporting(100, warmup=10, learning_starts=10)
     *_, last = train(small(smec(10, 1.0)), line(25), library, steps=100, schedule=schedule)
     resets = 1 + 100 // 25

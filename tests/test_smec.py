@@ -15,11 +15,11 @@ from reprise.agent import Agent, Plan, Proposals
 from reprise.critic import Critic, HybridCritic, SoftCritic
 from reprise.method import Method
 from reprise.methods.smec import smec
-from reprise.planner import ValueGuided, best, ucb_bonus
+from reprise.planner import Scene, ValueGuided, best, ucb_bonus
 from reprise.theory import tabular
 from reprise.theory.tabular import Mdp
 from reprise.train import RewardSignWarning, train
-from reprise.types import Gaussian, Spec, Transition
+from reprise.types import Advice, Spec, Transition
 from toys import BRISK, batch, blank_plan, line, priors, raw, reporting, same, small, with_output
 
 K, S, A = 3, 5, 3
@@ -45,6 +45,17 @@ def agent_with(target: Any) -> Agent:
     return Agent(None, target, target, jnp.zeros(()), (), ((), (), ()), jnp.zeros((), jnp.int32))
 
 
+def everybody(actions: jax.Array) -> Proposals:
+    """These actions, all of them usable."""
+    return Proposals(actions, jnp.zeros(()), jnp.ones(len(actions), bool))
+
+
+def worth(values: jax.Array) -> Scene:
+    """A state in which these are the values (samples, twins, policies)."""
+    policies = values.shape[2]
+    return Scene(jnp.zeros(2), everybody(jnp.zeros((policies, 1))), lambda n: values[:n])
+
+
 def one_hot(i: int, n: int) -> jax.Array:
     return jnp.zeros(n).at[i].set(1.0)
 
@@ -54,12 +65,12 @@ def backup(critic: Critic, table: jax.Array, mdp: Mdp, policies: np.ndarray) -> 
     agent = agent_with(TableQ(jnp.stack([table, table])))
 
     def target(reward: jax.Array, following: jax.Array, actions: jax.Array) -> jax.Array:
-        silence = Gaussian(jnp.zeros((K, A)), jnp.zeros((K, A)))
+        silence = Advice.of(jnp.zeros((K, A)), jnp.zeros((K, A)))
         zero = jnp.zeros(())
         t = Transition(
             following, silence, jnp.int32(0), jnp.zeros(A), reward, zero, following, silence
         )
-        return critic.targets(agent, t, Proposals(actions, zero))
+        return critic.targets(agent, t, everybody(actions))
 
     states, own = jnp.eye(S), jnp.asarray(policies.swapaxes(0, 1), jnp.float32)
     over_next = jax.vmap(target, in_axes=(None, 0, 0))
@@ -112,9 +123,7 @@ def test_s2_each_head_is_asked_about_its_own_policys_action() -> None:
     target = slopes(([2.0, 3.0, 5.0], 0.0), ([2.0, 3.0, 5.0], 0.0))
     own = jnp.array([[0.1], [0.2], [-0.4]])
     critic = HybridCritic(horizon=10, discount=0.9)
-    found = critic.targets(
-        agent_with(target), one_transition(1.0, 2), Proposals(own, jnp.zeros(()))
-    )
+    found = critic.targets(agent_with(target), one_transition(1.0, 2), everybody(own))
     gbar = 1e-4**0.1
     expected = [1 + 0.9 * 2 * 0.1, 1 + gbar * 3 * 0.2, 1 - gbar * 5 * 0.4]
     np.testing.assert_allclose(found, expected, rtol=1e-5)
@@ -124,13 +133,11 @@ def test_s3_targets_take_the_smaller_twin_and_selection_the_larger() -> None:
     target = slopes(([0.0, 0.0], 1.0), ([0.0, 0.0], 4.0))
     actions = jnp.zeros((2, 1))
     critic = HybridCritic(horizon=10, discount=0.5)
-    found = critic.targets(
-        agent_with(target), one_transition(0.0, 1), Proposals(actions, jnp.zeros(()))
-    )
+    found = critic.targets(agent_with(target), one_transition(0.0, 1), everybody(actions))
     assert found[0] == pytest.approx(0.5 * 1.0)
     values = critic.judge(target, jnp.zeros(2), actions)
     plan = Plan.start(Spec(2, 1, 1))
-    choice = ValueGuided(10).choose(plan, lambda n: values[None], jax.random.key(0))
+    choice = ValueGuided(10).choose(plan, worth(values[None]), jax.random.key(0))
     np.testing.assert_allclose(choice.score, [4.0, 4.0])
 
 
@@ -141,7 +148,7 @@ def test_selection_judges_with_the_target_networks() -> None:
     louder = jax.tree.map(lambda x: x + 1.0, agent.target)
     obs, said = (
         np.ones(2, np.float32),
-        Gaussian(np.ones((2, 1), np.float32), np.zeros((2, 1), np.float32)),
+        Advice.of(np.ones((2, 1), np.float32), np.zeros((2, 1), np.float32)),
     )
     plan = Plan.start(spec).begin()
     same_target, _ = method.act(replace(agent, critic=louder), plan, obs, said, raw(0))
@@ -154,7 +161,7 @@ def test_selection_judges_with_the_target_networks() -> None:
 def test_the_task_policy_is_judged_by_the_mean_over_its_samples() -> None:
     values = jnp.arange(6.0).reshape(3, 2, 1)  # samples, twins, policies
     choice = ValueGuided(10, samples=3).choose(
-        Plan.start(Spec(2, 1, 0)), lambda n: values[:n], jax.random.key(0)
+        Plan.start(Spec(2, 1, 0)), worth(values), jax.random.key(0)
     )
     np.testing.assert_allclose(choice.score, [(1 + 3 + 5) / 3])
 
@@ -190,7 +197,7 @@ def test_s5_untried_policies_come_first_each_once_and_in_random_order() -> None:
         for n in range(5):
             key = jax.random.fold_in(jax.random.key(seed), n)
             values = jnp.array([9.0, 0.0, 5.0, -3.0, 1.0])[None, None]
-            choice = ValueGuided(1, ucb=1.0).choose(plan, lambda _, v=values: v, key)
+            choice = ValueGuided(1, ucb=1.0).choose(plan, worth(values), key)
             plan = plan.switch(choice.policy, 1)
             chosen.append(int(choice.policy))
         return chosen
@@ -203,7 +210,7 @@ def test_s5_untried_policies_come_first_each_once_and_in_random_order() -> None:
 def test_s5_the_bonus_is_absent_not_zero_times_infinity_when_c_is_zero() -> None:
     values = jnp.array([1.0, 2.0])[None, None]
     choice = ValueGuided(1, ucb=0.0).choose(
-        Plan.start(Spec(2, 1, 1)), lambda _: values, jax.random.key(0)
+        Plan.start(Spec(2, 1, 1)), worth(values), jax.random.key(0)
     )
     assert int(choice.policy) == 1
     assert np.isfinite(choice.bonus).all()
@@ -215,7 +222,7 @@ def greedy(scores: np.ndarray) -> np.ndarray:
     choose = ValueGuided(1).choose
 
     def pick(row: jax.Array) -> jax.Array:
-        return choose(plan, lambda _: row[None, None], jax.random.key(0)).policy
+        return choose(plan, worth(row[None, None]), jax.random.key(0)).policy
 
     return np.asarray(jax.vmap(pick)(jnp.asarray(scores)))
 
@@ -261,7 +268,7 @@ def test_s9_the_choice_follows_the_state_in_which_it_is_made() -> None:
     method = small(smec(1, 0.0))
     agent = method.init(jax.random.key(0), Spec(2, 1, 1))
     agent = replace(agent, target=StateQ(jnp.zeros((2, 1))))
-    said = Gaussian(np.zeros((1, 1), np.float32), np.zeros((1, 1), np.float32))
+    said = Advice.of(np.zeros((1, 1), np.float32), np.zeros((1, 1), np.float32))
     plan = Plan.start(Spec(2, 1, 1)).begin()
     chosen = []
     for x in (1.0, -1.0, 1.0):
@@ -292,7 +299,7 @@ def test_s10_the_declared_bound_corrects_the_choice() -> None:
     truth = slopes(*[([0.0, 0.0], 0.0)] * 2)
     levels = jnp.array([[-0.5 / (1 - gamma), -1.0 / (1 - gbar)]] * 2)
     target = SlopeQ(truth.slope, levels)
-    said = Gaussian(np.zeros((1, 1), np.float32), np.zeros((1, 1), np.float32))
+    said = Advice.of(np.zeros((1, 1), np.float32), np.zeros((1, 1), np.float32))
     plan, obs = Plan.start(Spec(2, 1, 1)).begin(), np.zeros(2, np.float32)
     chosen = {}
     for bound in (0.0, -1.0):
@@ -322,7 +329,7 @@ def test_a_prior_is_sampled_when_it_acts_and_in_its_target_or_in_neither(stochas
     method = replace(small(smec(10, 1.0)), stochastic_priors=stochastic)
     spec = Spec(2, 1, 1)
     agent = method.init(jax.random.key(0), spec)
-    wide = Gaussian(np.zeros((1, 1), np.float32), np.zeros((1, 1), np.float32))
+    wide = Advice.of(np.zeros((1, 1), np.float32), np.zeros((1, 1), np.float32))
     plan = Plan.start(spec).begin()._replace(policy=np.int32(1), remaining=np.int32(5))
     obs = np.ones(2, np.float32)
     actions = [float(method.act(agent, plan, obs, wide, raw(n))[1][0]) for n in range(4)]
@@ -334,7 +341,11 @@ def test_a_prior_is_sampled_when_it_acts_and_in_its_target_or_in_neither(stochas
         last = fresh.actor.body.layers[-1]
         actor = with_output(fresh.actor, last.weight * 0, jnp.array([0.3, -20.0]))
         rows = batch(spec)
-        rows = rows._replace(next_advice=jax.tree.map(np.zeros_like, rows.next_advice))
+        rows = rows._replace(
+            next_advice=rows.next_advice._replace(
+                says=jax.tree.map(np.zeros_like, rows.next_advice.says)
+            )
+        )
         _, metrics = method.update(replace(fresh, actor=actor), rows, raw(key), False)
         return float(metrics["critic_loss"])
 
@@ -342,6 +353,7 @@ def test_a_prior_is_sampled_when_it_acts_and_in_its_target_or_in_neither(stochas
 
 
 def test_ties_are_broken_at_random_but_reproducibly() -> None:
-    picks = [int(best(jnp.array([1.0, 1.0, 0.0]), jax.random.key(n))) for n in range(20)]
+    scores, everybody = jnp.array([1.0, 1.0, 0.0]), jnp.ones(3, bool)
+    picks = [int(best(scores, everybody, jax.random.key(n))) for n in range(20)]
     assert set(picks) == {0, 1}
-    assert picks == [int(best(jnp.array([1.0, 1.0, 0.0]), jax.random.key(n))) for n in range(20)]
+    assert picks == [int(best(scores, everybody, jax.random.key(n))) for n in range(20)]

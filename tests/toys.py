@@ -19,7 +19,7 @@ from reprise.method import Method
 from reprise.priors import Card, Policy, Priors
 from reprise.schedule import Schedule
 from reprise.tasks import Task
-from reprise.types import Gaussian, Spec, Transition
+from reprise.types import Advice, Spec, Transition
 
 HIDDEN = (16, 16)
 BRISK = Schedule(
@@ -81,10 +81,10 @@ def priors(count: int) -> Priors:
     return Priors([policy(f"p{i}", i) for i in range(count)])
 
 
-def advice(count: int, action: int = 1, mean: float = 0.0) -> Gaussian:
+def advice(count: int, action: int = 1, mean: float = 0.0) -> Advice:
     """The same advice from everybody."""
     means = jnp.full((count, action), mean, jnp.float32)
-    return Gaussian(means, jnp.full((count, action), -2.0, jnp.float32))
+    return Advice.of(means, jnp.full((count, action), -2.0, jnp.float32))
 
 
 def batch(spec: Spec, size: int = 16, seed: int = 0) -> Transition:
@@ -94,8 +94,8 @@ def batch(spec: Spec, size: int = 16, seed: int = 0) -> Transition:
     def normal(*shape: int) -> np.ndarray:
         return rng.normal(size=shape).astype(np.float32)
 
-    def say() -> Gaussian:
-        return Gaussian(
+    def say() -> Advice:
+        return Advice.of(
             normal(size, spec.priors, spec.action), normal(size, spec.priors, spec.action)
         )
 

@@ -8,10 +8,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from reprise.networks import QNetwork
-from reprise.types import Gaussian, PyTree, Spec
+from reprise.types import Advice, PyTree, Spec
 
 
 class Agent(eqx.Module):
@@ -85,13 +85,20 @@ class Proposals(NamedTuple):
     actions: Float[Array, "policies action"]
     log_prob: Float[Array, ""]
     """log pi of the first."""
+    valid: Bool[Array, "policies"]
+    """Who may act on its proposal: the task policy always, a prior if it said something usable."""
+
+
+def usable(advice: Advice) -> Bool[Array, "policies"]:
+    """Who can be relied on in a state: the task policy always, a prior if its advice is valid."""
+    return jnp.concatenate([jnp.ones(1, jnp.bool_), advice.valid])
 
 
 def propose(
-    actor: Any, obs: Float[Array, "obs"], advice: Gaussian, key: Array, stochastic_priors: bool
+    actor: Any, obs: Float[Array, "obs"], advice: Advice, key: Array, stochastic_priors: bool
 ) -> Proposals:
     """One action from each policy in {pi} + {mu_i}, each policy's own."""
     ours, theirs = jax.random.split(key)
     own, log_prob = actor(obs, advice).sample(ours)
-    advised = advice.sample(theirs)[0] if stochastic_priors else advice.mode()
-    return Proposals(jnp.concatenate([own[None], advised]), log_prob)
+    advised = advice.says.sample(theirs)[0] if stochastic_priors else advice.says.mode()
+    return Proposals(jnp.concatenate([own[None], advised]), log_prob, usable(advice))

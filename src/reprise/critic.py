@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from reprise.agent import Agent, Proposals
+from reprise.agent import Agent, Proposals, usable
 from reprise.errors import require
 from reprise.networks import Mlp, QNetwork, ensemble_values
 from reprise.types import Spec, Transition
@@ -70,7 +70,9 @@ class Critic(ABC):
     ) -> Float[Array, ""]:
         """J(theta), Eq. (1), for one transition: a sum over heads and twins."""
         errors = ensemble_values(critics, t.obs, t.action) - targets[None]
-        return 0.5 * jnp.sum(errors**2)
+        # A prior that said nothing usable in s' has no target there.
+        known = usable(t.next_advice)[None, : targets.size]
+        return 0.5 * jnp.sum(jnp.where(known, errors, 0.0) ** 2)
 
     def entropy_bonus(self, agent: Agent, following: Proposals) -> Float[Array, ""]:
         """What SAC adds to the value of the next state."""

@@ -11,11 +11,11 @@ from reprise.agent import Agent, Plan
 from reprise.errors import UserError
 from reprise.evaluate import success_any
 from reprise.method import Method, Metrics
-from reprise.priors import Priors
+from reprise.priors import Faults, Priors
 from reprise.replay import ReplayBuffer
 from reprise.schedule import Schedule
 from reprise.tasks import Arena, Step
-from reprise.types import Episode, Gaussian, Selection, Spec, Transition
+from reprise.types import Advice, Episode, Selection, Spec, Transition
 
 
 class Tally:
@@ -60,8 +60,9 @@ class Loop:
     replay: ReplayBuffer
     arena: Arena
     obs: np.ndarray
-    advice: Gaussian
+    advice: Advice
     tally: Tally
+    faults: Faults
     step: int = 0
     updates: int = 0
     episode: int = 0
@@ -156,7 +157,7 @@ def begin(
     spec = Spec(arena.obs_dim, arena.action_dim, len(priors))
     obs, action = np.zeros(spec.obs, np.float32), np.zeros(spec.action, np.float32)
     silence = np.zeros((spec.priors, spec.action), np.float32)
-    advice = Gaussian(silence, silence)  # pyright: ignore
+    advice = Advice.of(silence, silence)
     zero = np.float32(0.0)
     row = Transition(obs, advice, np.int32(0), action, zero, zero, obs, advice)  # pyright: ignore
     return Loop(
@@ -167,4 +168,5 @@ def begin(
         obs=obs,
         advice=advice,
         tally=Tally(spec.policies),
+        faults=Faults.none(spec.priors),
     )

@@ -11,6 +11,7 @@ from reprise import arrays
 from reprise.arrays import Arrays
 from reprise.errors import CheckpointError
 from reprise.loop import Loop
+from reprise.priors import Faults
 
 COUNTERS = ("step", "updates", "episode", "fresh", "made")
 
@@ -21,7 +22,12 @@ def capture(loop: Loop) -> tuple[dict[str, Any], Arrays]:
         raise ValueError("hand the loop's news over before saving it, or they are lost")
     tally, state = loop.tally, {name: getattr(loop, name) for name in COUNTERS}
     state |= {"added": loop.replay.added, "replay_rng": loop.replay.rng.bit_generator.state}
-    state |= {"finished": tally.finished, "steps": tally.steps, "losses": tally.losses}
+    state |= {
+        "faults": loop.faults.record(),
+        "finished": tally.finished,
+        "steps": tally.steps,
+        "losses": tally.losses,
+    }
     saved = {f"plan.{name}": array for name, array in arrays.named(loop.plan).items()}
     saved |= {f"advice.{name}": array for name, array in arrays.named(loop.advice).items()}
     saved |= {
@@ -45,6 +51,7 @@ def restore(loop: Loop, state: dict[str, Any], saved: Arrays) -> None:
     """Put everything back; the agent and the replay rows are filled in by the caller."""
     for name in COUNTERS:
         setattr(loop, name, state[name])
+    loop.faults = Faults.revive(state["faults"])
     loop.replay.added = state["added"]
     loop.replay.rng.bit_generator.state = state["replay_rng"]
     loop.plan = arrays.fill(loop.plan, _under(saved, "plan."), "plan")

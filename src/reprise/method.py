@@ -15,8 +15,8 @@ from reprise.actor import Actor, SoftActor
 from reprise.agent import Agent, Plan, propose
 from reprise.critic import Critic, SoftCritic
 from reprise.errors import require
-from reprise.planner import Planner, TaskPolicy
-from reprise.types import Gaussian, PyTree, Spec, Transition
+from reprise.planner import Planner, Scene, TaskPolicy
+from reprise.types import Advice, PyTree, Spec, Transition
 
 Metrics = dict[str, Float[Array, ""]]
 
@@ -58,11 +58,12 @@ class Method:
 
     @partial(jax.jit, static_argnums=0)
     def act(
-        self, agent: Agent, plan: Plan, obs: Array, advice: Gaussian, key: Array
+        self, agent: Agent, plan: Plan, obs: Array, advice: Advice, key: Array
     ) -> tuple[Plan, Float[Array, "action"]]:
         """One decision: the planner picks a policy, that policy picks the action."""
         k_act, k_more, k_plan = jax.random.split(key, 3)
-        own = propose(agent.actor, obs, advice, k_act, self.stochastic_priors).actions
+        proposals = propose(agent.actor, obs, advice, k_act, self.stochastic_priors)
+        own = proposals.actions
 
         def judge(samples: int) -> Float[Array, "samples ensemble policies"]:
             # The action that may be executed comes first, further draws after it.
@@ -71,7 +72,7 @@ class Method:
             actions = jnp.concatenate([own[None], more(keys).actions]) if samples > 1 else own[None]
             return jax.vmap(lambda a: self._compared(agent, obs, a))(actions)
 
-        plan = self.planner.select(agent, plan, obs, judge, k_plan)
+        plan = self.planner.select(agent, plan, Scene(obs, proposals, judge), k_plan)
         return plan.tick(), own[plan.policy]
 
     def _compared(self, agent: Agent, obs: Array, actions: Array) -> Array:
@@ -84,7 +85,7 @@ class Method:
 
     @partial(jax.jit, static_argnums=0)
     def mode(
-        self, actor: Any, obs: Float[Array, "n obs"], advice: Gaussian
+        self, actor: Any, obs: Float[Array, "n obs"], advice: Advice
     ) -> Float[Array, "n action"]:
         """The task policy's deterministic actions in several states: how it is evaluated."""
         return jax.vmap(lambda o, a: actor(o, a).mode())(obs, advice)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from reprise.types import LOG_STD_RANGE, Gaussian
+from reprise.types import LOG_STD_RANGE, Advice, Gaussian
 
 
 class Linear(eqx.Module):
@@ -50,7 +50,7 @@ class GaussianPolicy(eqx.Module):
 
     body: Mlp
 
-    def __call__(self, obs: Float[Array, "obs"], advice: Gaussian) -> Gaussian:
+    def __call__(self, obs: Float[Array, "obs"], advice: Advice) -> Gaussian:
         mean, log_std = jnp.split(self.body(obs), 2)
         return Gaussian(mean, jnp.clip(log_std, *LOG_STD_RANGE))
 

@@ -9,14 +9,23 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
-from reprise.agent import Agent, Plan
+from reprise.agent import Agent, Plan, Proposals
 from reprise.errors import require
 from reprise.types import PyTree, Spec, Transition
 
 Judge = Callable[[int], Float[Array, "samples ensemble policies"]]
 """Values of every policy's own action in the current state, for some samples of it."""
+
+
+class Scene(NamedTuple):
+    """What a planner sees: the state, what each policy would do in it, and what that is worth."""
+
+    obs: Float[Array, "obs"]
+    proposals: Proposals
+    judge: Judge
+    """Costs nothing unless it is called."""
 
 
 class Choice(NamedTuple):
@@ -38,16 +47,19 @@ class Planner(ABC):
         return ()
 
     @abstractmethod
-    def select(self, agent: Agent, plan: Plan, obs: Array, judge: Judge, key: Array) -> Plan:
-        """The plan for this step; `judge` costs nothing unless it is called."""
+    def select(self, agent: Agent, plan: Plan, scene: Scene, key: Array) -> Plan:
+        """The plan for this step; the policy it names must be a valid one."""
 
     def update(self, agent: Agent, batch: Transition, key: Array) -> PyTree:
         """One learning step of a learned planner."""
         return agent.planner
 
 
-def every(commit: int, plan: Plan, choose: Callable[[], Choice]) -> Plan:
-    """Call `choose` at step 0 of an episode and at every multiple of `commit` after it."""
+def every(commit: int, plan: Plan, scene: Scene, choose: Callable[[], Choice]) -> Plan:
+    """Call `choose` at step 0 of an episode and at every multiple of `commit` after it.
+
+    A policy that says nothing usable loses control at once, until the next multiple.
+    """
 
     def renew() -> Plan:
         choice = choose()
@@ -55,7 +67,9 @@ def every(commit: int, plan: Plan, choose: Callable[[], Choice]) -> Plan:
         held = plan.switch(choice.policy, commit - plan.clock % commit)
         return held._replace(score=choice.score, bonus=choice.bonus)
 
-    return jax.lax.cond(plan.remaining <= 0, renew, lambda: plan)
+    # Before the first selection of an episode nobody is in control: the index is clipped then.
+    lost = ~scene.proposals.valid[plan.policy]
+    return jax.lax.cond((plan.remaining <= 0) | lost, renew, lambda: plan)
 
 
 def ucb_bonus(plan: Plan, c: float) -> Float[Array, "policies"]:
@@ -66,17 +80,21 @@ def ucb_bonus(plan: Plan, c: float) -> Float[Array, "policies"]:
     return jnp.where(visits > 0, c * spread, jnp.inf)
 
 
-def best(scores: Float[Array, "policies"], key: Array) -> Int[Array, ""]:
-    """argmax, with ties (untried policies above all) broken at random."""
+def best(
+    scores: Float[Array, "policies"], valid: Bool[Array, "policies"], key: Array
+) -> Int[Array, ""]:
+    """argmax over the valid, with ties (untried policies above all) broken at random."""
+    scores = jnp.where(valid, scores, -jnp.inf)
     lottery = jax.random.uniform(key, scores.shape)
-    return jnp.argmax(jnp.where(scores == scores.max(), lottery, -1.0)).astype(jnp.int32)
+    winners = valid & (scores == scores.max())
+    return jnp.argmax(jnp.where(winners, lottery, -1.0)).astype(jnp.int32)
 
 
 @dataclass(frozen=True)
 class TaskPolicy(Planner):
     """The task policy always acts."""
 
-    def select(self, agent: Agent, plan: Plan, obs: Array, judge: Judge, key: Array) -> Plan:
+    def select(self, agent: Agent, plan: Plan, scene: Scene, key: Array) -> Plan:
         return plan._replace(policy=jnp.zeros((), jnp.int32))
 
 
@@ -97,15 +115,15 @@ class ValueGuided(Planner):
         require(self, "positive", "commit", "samples")
         require(self, "at least 0", "ucb")
 
-    def select(self, agent: Agent, plan: Plan, obs: Array, judge: Judge, key: Array) -> Plan:
-        return every(self.commit, plan, lambda: self.choose(plan, judge, key))
+    def select(self, agent: Agent, plan: Plan, scene: Scene, key: Array) -> Plan:
+        return every(self.commit, plan, scene, lambda: self.choose(plan, scene, key))
 
-    def choose(self, plan: Plan, judge: Judge, key: Array) -> Choice:
+    def choose(self, plan: Plan, scene: Scene, key: Array) -> Choice:
         """The policy with the highest value (the larger of the twins) plus bonus."""
-        score = judge(self.samples).max(axis=1).mean(axis=0)
+        score = scene.judge(self.samples).max(axis=1).mean(axis=0)
         # Absent, not multiplied by zero, when c = 0: the bonus of an untried policy is infinite.
         bonus = ucb_bonus(plan, self.ucb) if self.ucb else jnp.zeros_like(score)
-        return Choice(best(score + bonus, key), score, bonus)
+        return Choice(best(score + bonus, scene.proposals.valid, key), score, bonus)
 
 
 @dataclass(frozen=True)
@@ -118,10 +136,10 @@ class Uniform(Planner):
     def __post_init__(self) -> None:
         require(self, "positive", "commit")
 
-    def select(self, agent: Agent, plan: Plan, obs: Array, judge: Judge, key: Array) -> Plan:
+    def select(self, agent: Agent, plan: Plan, scene: Scene, key: Array) -> Plan:
         def choose() -> Choice:
-            policies = plan.chosen.size
-            nothing = jnp.full(policies, jnp.nan)
-            return Choice(jax.random.randint(key, (), 0, policies), nothing, nothing)
+            valid = scene.proposals.valid
+            nothing = jnp.full(valid.size, jnp.nan)
+            return Choice(best(jnp.zeros(valid.size), valid, key), nothing, nothing)
 
-        return every(self.commit, plan, choose)
+        return every(self.commit, plan, scene, choose)

@@ -17,7 +17,7 @@ from reprise.method import Method
 from reprise.priors import Priors
 from reprise.schedule import Schedule
 from reprise.tasks import Arena, Task
-from reprise.types import Episode, Gaussian, Selection, Transition
+from reprise.types import Advice, Episode, Gaussian, Selection, Transition
 
 TRAINING = 0
 """The purpose that sets training episodes' seeds apart from evaluation's."""
@@ -124,7 +124,7 @@ def _interact(loop: Loop, players: _Players, key: np.ndarray) -> float:
     earlier = loop.plan
     action, source = _decide(loop, players, key)
     step = players.arena.step(action)
-    advice = _advice(players.priors, step.obs, players.arena.action_dim)
+    advice = _advice(loop, players.priors, step.obs)
     before: Any = (loop.obs, loop.advice, np.int32(source), action)
     after: Any = (step.reward, np.float32(step.terminated), step.obs, advice)
     loop.replay.add(Transition(*before, *after))
@@ -159,14 +159,14 @@ def _learn(loop: Loop, players: _Players, key: np.ndarray) -> None:
 def _reset(loop: Loop, arena: Arena, priors: Priors, seed: int) -> None:
     loop.plan = loop.plan.begin()
     loop.obs = arena.reset(episode_seeds(seed, TRAINING, loop.episode, 1)[0])
-    loop.advice = _advice(priors, loop.obs, arena.action_dim)
+    loop.advice = _advice(loop, priors, loop.obs)
     loop.fresh = False
 
 
-def _advice(priors: Priors, obs: np.ndarray, action_dim: int) -> Gaussian:
+def _advice(loop: Loop, priors: Priors, obs: np.ndarray) -> Advice:
     """What every prior would do here: asked once per visited state, ever."""
-    mean, log_std = priors(obs[None], action_dim)
-    return Gaussian(mean[0], log_std[0])
+    says, valid = priors(obs[None], loop.arena.action_dim, loop.faults)
+    return Advice(Gaussian(says.mean[0], says.log_std[0]), valid[0])
 
 
 def _report(loop: Loop, scheduled: bool) -> Progress:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 LOG_STD_RANGE = (-10.0, 2.0)
 
@@ -45,11 +45,25 @@ class Gaussian(NamedTuple):
         return jnp.tanh(self.mean)
 
 
+class Advice(NamedTuple):
+    """What every prior says about a state, and which of them said anything usable."""
+
+    says: Gaussian
+    """With an axis over priors before the action's; zeros where a prior is not valid."""
+    valid: Bool[Array, "*batch priors"]
+    """A prior that failed here, or was set aside, must not act and teaches its head nothing."""
+
+    @classmethod
+    def of(cls, mean: Any, log_std: Any) -> Advice:
+        """Advice from priors that all answered."""
+        return cls(Gaussian(mean, log_std), np.ones(mean.shape[:-1], np.bool_))  # pyright: ignore
+
+
 class Transition(NamedTuple):
     """One step. `advice` is what every prior would do: priors are queried once per state, ever."""
 
     obs: Float[Array, "obs"]
-    advice: Gaussian
+    advice: Advice
     source: Int[Array, ""]
     """Who acted: 0 the task policy, i prior i, -1 the random warm-up."""
     action: Float[Array, "action"]
@@ -57,7 +71,7 @@ class Transition(NamedTuple):
     terminated: Float[Array, ""]
     """A true termination only: beyond a time limit the value exists, so bootstrapping goes on."""
     next_obs: Float[Array, "obs"]
-    next_advice: Gaussian
+    next_advice: Advice
 
 
 class Episode(NamedTuple):

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from reprise.build import build as build_priors
 from reprise.methods import ABLATIONS, METHODS
-from reprise.priors import Card, resolve, zoo
+from reprise.priors import Card, Policy, resolve, zoo
 from reprise.tasks import listed
 from reprise.terminal import console
 
@@ -68,8 +68,9 @@ def priors(options: Priors) -> int:
     """Every shipped policy with its measured success."""
     rows: list[dict[str, Any]] = []
     for folder in sorted(path for path in zoo().iterdir() if path.is_dir()):
-        for policy in resolve([f"zoo:{folder.name}"]).policies:
-            rows.append({"ref": f"zoo:{folder.name}", **_facts(policy.card)})
+        shipped = resolve([f"zoo:{folder.name}"]).policies
+        cards = [policy.card for policy in shipped if isinstance(policy, Policy)]
+        rows += [{"ref": f"zoo:{folder.name}", **_facts(card)} for card in cards]
     return _show(rows, options.json)
 
 

@@ -52,6 +52,7 @@ class Setup(NamedTuple):
 _SMALL: dict[str, Any] = {
     "hidden": (256, 256),
     "layer_norm": True,
+    "learning_rate": 3e-4,
     "warmup": 10_000,
     "steps": 300_000,
     "log_every": 1_000,
@@ -60,6 +61,7 @@ _SMALL: dict[str, Any] = {
 _PAPER: dict[str, Any] = {
     "hidden": (400, 400, 400),
     "layer_norm": False,
+    "learning_rate": 3e-4,
     "warmup": 50_000,
     "steps": 1_000_000,
     "log_every": 1_000,
@@ -76,8 +78,13 @@ def prepare(name: str, task: Task, preset: Preset = "small") -> Setup:
     method = rows[name].build(task.h, task.c)
     critic = replace(method.critic, hidden=sizes["hidden"], layer_norm=sizes["layer_norm"])
     actor = replace(method.actor, hidden=sizes["hidden"])
-    bound = task.reward_lower_bound
-    method = replace(method, critic=critic, actor=actor, reward_lower_bound=bound)
+    method = replace(
+        method,
+        critic=critic,
+        actor=actor,
+        learning_rate=sizes["learning_rate"],
+        reward_lower_bound=task.reward_lower_bound,
+    )
     interval = sizes["evaluate_every"]
     schedule = Schedule(
         warmup=sizes["warmup"],

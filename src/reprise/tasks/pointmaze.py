@@ -143,6 +143,7 @@ def empty(size: int) -> tuple[str, ...]:
 
 SMALL = (
     ("hidden", (128, 128)),
+    ("learning_rate", 1e-3),  # small networks; with 3e-4 `two` is found, lost and found again
     ("warmup", 2_000),
     ("steps", 60_000),
     ("log_every", 500),

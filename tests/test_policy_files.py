@@ -200,7 +200,7 @@ def test_deeply_nested_json_is_refused(folder: Path, depth: int, field: str) -> 
 
 BAD: dict[str, list[Any]] = {
     "kind": ["gaussian-cnn", "os.system", "", None, 1, [], {}, "gaussian-mlp\n"],
-    "activation": ["tanh", "eval", "", None, ["relu"]],
+    "activation": ["gelu", "eval", "", None, ["relu"]],
     "normalizer": [{}, {"mean": [0.0]}, "none", 0, False],
     "obs_dim": [0, -1, 2**40, 4.0, "4", None, True, [4], 10**400],
     "action_dim": [0, -1, 2**40, 2.0, "2", None, True],

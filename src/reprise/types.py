@@ -10,6 +10,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 LOG_STD_RANGE = (-10.0, 2.0)
+EDGE = 1.0 - 1e-6
+"""The largest action with a finite mean before the tanh."""
 
 
 class Spec(NamedTuple):
@@ -30,6 +32,12 @@ class Gaussian(NamedTuple):
 
     mean: Float[Array, "*batch action"]
     log_std: Float[Array, "*batch action"]
+
+    @classmethod
+    def deterministic(cls, action: np.ndarray) -> Gaussian:
+        """What a policy without noise says: as good as a point at its action in [-1, 1]."""
+        inside = np.clip(action, -EDGE, EDGE).astype(np.float32)
+        return cls(np.arctanh(inside), np.full_like(inside, LOG_STD_RANGE[0]))  # pyright: ignore
 
     def sample(self, key: Array) -> tuple[Float[Array, "*batch action"], Float[Array, "*batch"]]:
         """An action and its log-density."""

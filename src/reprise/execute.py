@@ -15,7 +15,7 @@ from reprise.assess import EVALUATION, judge, save_actor, zero_shot
 from reprise.evaluate import Evaluation, episode_seeds
 from reprise.folder import Manifest, claimed, environment, now, settle_recipe
 from reprise.loop import Loop
-from reprise.priors import Priors
+from reprise.priors import Faults, Priors
 from reprise.record import Recorder
 from reprise.signals import stop_signals
 from reprise.spec import Run, library
@@ -49,9 +49,10 @@ def execute(
     *,
     listener: Listener | None = None,
     tensorboard: bool = True,
+    trust_code: bool = False,
 ) -> Outcome:
     """Run a recipe in a folder: begin it, or continue it exactly where it stopped."""
-    listener, priors = listener or Listener(), library(run)
+    listener, priors = listener or Listener(), library(run, trust_code=trust_code)
     _fit(priors, task)  # before anything is written
     with claimed(folder):
         settle_recipe(run, folder)
@@ -90,6 +91,7 @@ class _Session:
         self.run, self.task, self.folder, self.priors = run, task, folder, priors
         self.manifest, self.listener = manifest, listener
         self.recorder: Recorder | None = None
+        self.aside: set[int] = set()
         self.last: Evaluation | None = None
         self.best = -np.inf
 
@@ -134,6 +136,7 @@ class _Session:
             recorder.restart()
             return
         recorder.rewind(state["tables"])
+        self.aside = set(loop.faults.set_aside)
         self.best = state["best"] if state["best"] is not None else -np.inf
         if not state["exact"]:
             self.listener.warning(
@@ -147,6 +150,7 @@ class _Session:
         assert recorder, "the loop reports only after it was given its recorder"
         recorder.progress(progress, speed)
         self.listener.progress(progress, speed)
+        self._announce(progress.loop.faults)
         due = progress.scheduled and schedule.evaluate_every and not step % schedule.evaluate_every
         if due or (last and progress.scheduled):
             self._evaluate(progress, recorder)
@@ -156,6 +160,17 @@ class _Session:
             best = float(self.best) if np.isfinite(self.best) else None
             extra = {"tables": recorder.settle(), "best": best}
             checkpoint.save(self.folder / "checkpoints", progress.loop, extra)
+
+    def _announce(self, faults: Faults) -> None:
+        """Say which priors have been set aside since the last report, and keep the count."""
+        for place in set(faults.set_aside) - self.aside:
+            self.listener.warning(
+                f"prior {self.priors.names[place]!r} is set aside after {faults.faults[place]} "
+                f"faults (it {faults.last[place]}); the run goes on without it"
+            )
+        self.aside = set(faults.set_aside)
+        if faults.any and faults.table(self.priors.names) != self.manifest.record.get("faults"):
+            self.manifest.note(faults=faults.table(self.priors.names))
 
     def _evaluate(self, progress: Progress, recorder: Recorder) -> None:
         run = self.run

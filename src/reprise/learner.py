@@ -40,10 +40,12 @@ class Learner:
         *,
         seed: int = 0,
         preset: Preset = "small",
+        trust_code: bool = False,
     ):
         self.task = as_task(task)
         refs = [priors] if isinstance(priors, str) else priors
-        self.priors = refs if isinstance(refs, Priors) else resolve(refs)
+        ready = isinstance(refs, Priors)
+        self.priors = refs if ready else resolve(refs, trust_code=trust_code)
         named = method if isinstance(method, str) else "scratch"
         setup = prepare(named, self.task, preset)
         chosen = setup.method if isinstance(method, str) else method
@@ -130,12 +132,13 @@ class Learner:
         env: gym.Env[Any, Any] | None = None,
         *,
         warn: Callable[[str], None] = warnings.warn,
+        trust_code: bool = False,
     ) -> Learner:
         """A saved learner, or a run's, ready to predict or to go on learning."""
         folder = Path(path)
         run = read_recipe(folder)
         task = as_task(env) if env is not None else find(run.task)
-        learner = cls(run.method, task, library(run), seed=run.seed)
+        learner = cls(run.method, task, library(run, trust_code=trust_code), seed=run.seed)
         learner.run = run
         arena = task.open()
         loop = begin(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from reprise.commands import judging, listing, proving, running, showing
+from reprise.commands import checking, judging, listing, proving, running, showing
 
 
 class Command(NamedTuple):
@@ -25,6 +25,8 @@ COMMANDS: dict[str, Command] = {
     "tasks list": Command(listing.Tasks, listing.tasks),
     "methods list": Command(listing.Methods, listing.methods),
     "priors list": Command(listing.Priors, listing.priors),
+    "priors check": Command(checking.Check, checking.check),
     "priors build": Command(listing.Build, listing.build),
+    "priors export": Command(checking.Export, checking.export),
     "theory": Command(proving.Theory, proving.theory),
 }

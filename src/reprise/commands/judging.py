@@ -27,6 +27,8 @@ class Evaluate:
     """The run's folder."""
     episodes: int = 20
     """Episodes to play."""
+    trust_code: bool = False
+    """Run the Python code of priors that are code; what runs is printed."""
     seed: int | None = None
     """Seed of the episodes; the run's if not given."""
     json: bool = False
@@ -39,7 +41,7 @@ def evaluate(options: Evaluate) -> int:
         raise UserError(f"--episodes is {options.episodes}; give a positive number")
     began = time.perf_counter()
     warnings: list[str] = []
-    learner = Learner.load(options.run, warn=warnings.append)
+    learner = Learner.load(options.run, warn=warnings.append, trust_code=options.trust_code)
     for text in warnings:
         print(f"warning: {text}", file=sys.stderr)
     if options.seed is not None:

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import tyro
-from rich.table import Table
 
 from reprise.build import build as build_priors
+from reprise.commands.tables import show
 from reprise.methods import ABLATIONS, METHODS
 from reprise.priors import Card, Policy, resolve, zoo
 from reprise.tasks import listed
-from reprise.terminal import console
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ def tasks(options: Tasks) -> int:
         sizes = {"obs_dim": arena.obs_dim, "action_dim": arena.action_dim}
         arena.close()
         rows.append({"id": task.id, **sizes, "horizon": task.horizon, "sets": list(task.sets)})
-    return _show(rows, options.json)
+    return show(rows, options.json)
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ def methods(options: Methods) -> int:
             part: type(getattr(method, part)).__name__ for part in ("critic", "actor", "planner")
         }
         rows.append({"name": name, **parts, "paper": row.paper})
-    return _show(rows, options.json)
+    return show(rows, options.json)
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ def priors(options: Priors) -> int:
         shipped = resolve([f"zoo:{folder.name}"]).policies
         cards = [policy.card for policy in shipped if isinstance(policy, Policy)]
         rows += [{"ref": f"zoo:{folder.name}", **_facts(card)} for card in cards]
-    return _show(rows, options.json)
+    return show(rows, options.json)
 
 
 def _facts(card: Card) -> dict[str, Any]:
@@ -99,23 +98,4 @@ def build(options: Build) -> int:
     if options.json:
         print(json.dumps([asdict(card) for card in cards]))
         return 0
-    return _show([{**_facts(card), "sha256": card.sha256[:12]} for card in cards], False)
-
-
-def _show(rows: list[dict[str, Any]], as_json: bool) -> int:
-    if as_json:
-        print(json.dumps(rows))
-        return 0
-    table = Table(box=None, padding=(0, 2), header_style="bold")
-    for name in rows[0]:
-        table.add_column(name.replace("_", " "), no_wrap=name != "paper")
-    for row in rows:
-        table.add_row(*(_text(value) for value in row.values()))
-    console().print(table)
-    return 0
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, dict):
-        return " ".join(f"{share:.0%}" for share in value.values())
-    return ", ".join(value) if isinstance(value, list) else str(value)
+    return show([{**_facts(card), "sha256": card.sha256[:12]} for card in cards], False)

@@ -35,7 +35,10 @@ class Train:
     method: str = "smec"
     """Method name (`reprise methods list`)."""
     priors: tuple[str, ...] = ()
-    """Prior references: zoo:<name>, run:<folder>, a policy's folder or a folder of them."""
+    """Prior references: zoo:<name>, run:<folder>, metaworld:<task>, python:<module>:<factory>, a
+    policy (ours, Stable-Baselines3's .zip, .onnx) or a folder of them."""
+    trust_code: bool = False
+    """Run the Python code of priors that are code; what runs is printed."""
     steps: int = 60_000
     """Environment steps."""
     seed: int = 0
@@ -76,15 +79,16 @@ def _last(given: list[str], flag: str, default: str) -> Any:
 def train(options: Train) -> int:
     """Run it in its folder."""
     task = find(options.task)
+    priors = resolve(options.priors, trust_code=options.trust_code)
     run = Run(
-        options.method, options.tuned, task.id, resolve(options.priors).records, options.seed,
+        options.method, options.tuned, task.id, priors.records, options.seed,
         options.steps, options.preset, options.schedule,
     )  # fmt: skip
     short = f"{task.id.replace('/', '-')}-{run.name.replace('/', '-')}-s{run.seed}-{run.id}"
     folder = options.out or Path("runs") / short
     if Manifest(folder).complete:
         raise UserError(f"{folder} is complete; choose another --out, or `reprise report {folder}`")
-    return _play(run, folder, options.tensorboard, options.json)
+    return _play(run, folder, options)
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,8 @@ class Resume:
 
     run: tyro.conf.Positional[Path]
     """The run's folder."""
+    trust_code: bool = False
+    """Run the Python code of priors that are code; what runs is printed."""
     tensorboard: bool = True
     """Write event files for TensorBoard."""
     json: bool = False
@@ -104,17 +110,20 @@ def resume(options: Resume) -> int:
     run = read_recipe(options.run)
     if Manifest(options.run).complete:
         raise UserError(f"{options.run} is complete ({run.steps} steps); nothing to resume")
-    return _play(run, options.run, options.tensorboard, options.json)
+    return _play(run, options.run, options)
 
 
-def _play(run: Run, folder: Path, tensorboard: bool, as_json: bool) -> int:
+def _play(run: Run, folder: Path, options: Train | Resume) -> int:
     line = ProgressLine(run, run.steps)
     listener = Listener(lambda p, speed: line.progress(p, speed), line.evaluation, line.warning)
     task = find(run.task)
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", RewardSignWarning)
-            outcome = execute(run, task, folder, listener=listener, tensorboard=tensorboard)
+            outcome = execute(
+                run, task, folder, listener=listener, tensorboard=options.tensorboard,
+                trust_code=options.trust_code,
+            )  # fmt: skip
     finally:
         line.close()
     for warning in caught:
@@ -125,7 +134,7 @@ def _play(run: Run, folder: Path, tensorboard: bool, as_json: bool) -> int:
         return 128 + outcome.interrupted
     if can_report():
         write_report([folder], folder / "report.html", task.picture)
-    _show(outcome, as_json)
+    _show(outcome, options.json)
     return 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reprise.priors.guard import Faults, deterministic
+from reprise.priors.guard import Faults
 from reprise.priors.library import Foreign, PriorRecord, Priors
 from reprise.priors.policy import Card, Policy, load, save
 from reprise.priors.references import resolve, zoo
@@ -14,7 +14,6 @@ __all__ = [
     "Policy",
     "PriorRecord",
     "Priors",
-    "deterministic",
     "load",
     "resolve",
     "save",

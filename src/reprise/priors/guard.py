@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from reprise.types import LOG_STD_RANGE, Gaussian
+from reprise.types import Gaussian
 
 PATIENCE = 3
 WINDOW = 1_000
 """A prior that fails PATIENCE times in WINDOW calls is set aside for good."""
-EDGE = np.float32(1.0 - 1e-6)
-"""The largest action that tanh can give in single precision with digits to spare."""
 
 
 @dataclass
@@ -46,6 +44,22 @@ class Faults:
         """Plain data for a checkpoint."""
         return asdict(self)
 
+    @property
+    def set_aside(self) -> list[int]:
+        """The priors that are no longer asked."""
+        return [i for i, call in enumerate(self.aside) if call is not None]
+
+    @property
+    def any(self) -> bool:
+        """Whether anything at all went wrong."""
+        return any(self.faults) or any(self.clipped)
+
+    def table(self, names: Sequence[str]) -> list[dict[str, Any]]:
+        """One row per prior, for people."""
+        columns = (self.faults, self.clipped, self.aside, self.last)
+        keys = ("name", "faults", "clipped", "set_aside_after_calls", "last")
+        return [dict(zip(keys, row, strict=True)) for row in zip(names, *columns, strict=True)]
+
     def note(self, prior: int, reason: str) -> None:
         """Count a failure; the PATIENCE-th in WINDOW calls sets the prior aside."""
         self.faults[prior] += 1
@@ -57,12 +71,6 @@ class Faults:
 
 class Unusable(Exception):
     """An answer that cannot be used, and why."""
-
-
-def deterministic(action: np.ndarray) -> Gaussian:
-    """A policy that gives an action, as a Gaussian whose mode is that action."""
-    mean = np.arctanh(np.clip(action, -EDGE, EDGE)).astype(np.float32)
-    return Gaussian(mean, np.full_like(mean, LOG_STD_RANGE[0]))  # pyright: ignore
 
 
 def checked(answer: Any, shape: tuple[int, int]) -> tuple[np.ndarray, int]:
@@ -89,4 +97,4 @@ def attempt(
     except Exception as error:
         raise Unusable(f"raised {type(error).__name__}: {error}") from error
     actions, clipped = checked(answer, (len(obs), action_dim))
-    return deterministic(actions), clipped
+    return Gaussian.deterministic(actions), clipped

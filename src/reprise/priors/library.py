@@ -51,6 +51,16 @@ class Prior(Protocol):
         ...
 
 
+class ForeignCard(NamedTuple):
+    """What is known about a prior that is not one of our networks."""
+
+    name: str
+    kind: str
+    sha256: str
+    obs_dim: int
+    action_dim: int
+
+
 class PriorRecord(NamedTuple):
     """Where a prior came from: what a run's recipe keeps of it."""
 
@@ -99,11 +109,10 @@ class Priors:
             group(obs, Answers(mean, log_std, valid), faults)
         return Advice(Gaussian(mean, log_std), valid)  # pyright: ignore
 
-    def alone(self, place: int) -> Callable[[np.ndarray], np.ndarray]:
+    def alone(self, place: int, faults: Faults | None = None) -> Callable[[np.ndarray], np.ndarray]:
         """One prior's deterministic actions in several states, guarded as in training."""
-        policy = self.policies[place]
-        single = Priors([policy])
-        return lambda obs: np.tanh(single(obs, policy.card.action_dim).says.mean[:, 0])  # pyright: ignore
+        single = Priors([self.policies[place]])
+        return lambda obs: np.tanh(single(obs, 0, faults).says.mean[:, 0])  # pyright: ignore
 
     def fit(self, obs_dim: int, action_dim: int, task: str) -> None:
         """Check that every prior speaks this task's sizes."""

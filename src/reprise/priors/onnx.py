@@ -45,11 +45,15 @@ class OnnxPolicy:
     one_by_one: bool
     """Whether the model only takes one state at a time."""
 
-    def __call__(self, obs: np.ndarray) -> Gaussian:
-        """What it says about several observations (n, obs)."""
+    def act(self, obs: np.ndarray) -> np.ndarray:
+        """Whatever the model computes for several observations (n, obs)."""
         obs = np.asarray(obs, np.float32)
         rows = [obs[i : i + 1] for i in range(len(obs))] if self.one_by_one else [obs]
-        return Gaussian.deterministic(np.concatenate([self.ask(row) for row in rows]))
+        return np.concatenate([self.ask(row) for row in rows])
+
+    def __call__(self, obs: np.ndarray) -> Gaussian:
+        """What it says about several observations (n, obs)."""
+        return Gaussian.deterministic(self.act(obs))
 
 
 def load(path: Path, name: str | None = None) -> OnnxPolicy:

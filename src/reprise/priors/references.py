@@ -1,14 +1,21 @@
-"""What a prior reference names: `zoo:<name>`, `run:<folder>`, a policy, a folder of them."""
+"""What a prior reference names, and the one place that knows every format."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import files as package_files
 from pathlib import Path
 
+import numpy as np
+
 from reprise.errors import PolicyFileError, UserError, unknown
+from reprise.priors import adapter, code, onnx, sb3
 from reprise.priors.library import Foreign, Priors
 from reprise.priors.policy import Policy, load
+from reprise.priors.source import shown
+
+Found = Policy | Foreign
+FORMS = "zoo:<name>, run:<folder>, metaworld:<task>, a policy's file or folder, or a folder of them"
 
 
 def zoo() -> Path:
@@ -16,35 +23,74 @@ def zoo() -> Path:
     return Path(str(package_files("reprise"))) / "zoo"
 
 
-def resolve(refs: Sequence[str]) -> Priors:
-    """The priors that some references name, in order."""
-    found = [(policy, ref) for ref in refs for policy in _policies(ref)]
-    return Priors([policy for policy, _ in found], [ref for _, ref in found])
+def resolve(refs: Sequence[str], *, trust_code: bool = False) -> Priors:
+    """The priors that some references name, in order; code only runs if it is trusted."""
+    found = [(prior, ref) for ref in refs for prior in _priors(ref, trust_code)]
+    return Priors([prior for prior, _ in found], [ref for _, ref in found])
 
 
-def _policies(ref: str) -> Sequence[Policy | Foreign]:
+def _priors(ref: str, trusted: bool) -> list[Found]:
     kind, _, rest = ref.partition(":")
     if kind == "zoo":
-        shipped = sorted(p.name for p in zoo().iterdir() if p.is_dir())
-        if rest not in shipped:
-            raise unknown("prior", ref, [f"zoo:{name}" for name in shipped])
-        return _folder(zoo() / rest, ref)
+        return _shipped(ref, rest)
     if kind == "run":
         return [load(Path(rest) / "policy")]
-    return _folder(Path(ref), ref)
+    if kind == "python":
+        return [code.from_module(ref, trusted=trusted)]
+    return _path(Path(ref), ref, trusted)
 
 
-def _folder(path: Path, ref: str) -> list[Policy]:
+def _shipped(ref: str, name: str) -> list[Found]:
+    """A shipped set, or one policy of it: `zoo:pointmaze`, `zoo:pointmaze/ne`."""
+    folders = sorted(p for p in zoo().iterdir() if p.is_dir())
+    names = [f.name for f in folders] + [
+        f"{f.name}/{p.name}" for f in folders for p in sorted(f.iterdir()) if p.is_dir()
+    ]
+    if name not in names:
+        raise unknown("prior", ref, [f"zoo:{known}" for known in names])
+    return _path(zoo() / name, ref, False)
+
+
+def _path(path: Path, ref: str, trusted: bool) -> list[Found]:
     """One policy, or every policy of a folder sorted by name."""
     if path.name in ("policy.json", "policy.safetensors"):
         path = path.parent
-    if (path / "policy.json").exists():
-        return [load(path)]
-    if not path.is_dir():
-        hint = "a prior is zoo:<name>, run:<folder>, or a path to a policy or a folder of them"
-        raise UserError(f"unknown prior {ref!r}: no such file or folder ({hint})")
-    inside = sorted(p for p in path.iterdir() if p.is_dir() and not p.is_symlink())
-    policies = [load(p) for p in inside if (p / "policy.json").exists()]
+    try:
+        if (one := _open(path, trusted)) is not None:
+            return [one]
+        if not path.is_dir():
+            why = "is not a policy" if path.exists() else "names no file or folder"
+            raise UserError(f"unknown prior {ref!r}: it {why} (a prior is {FORMS})")
+        inside = sorted(p for p in path.iterdir() if not p.is_symlink())
+    except (OSError, ValueError) as error:
+        raise UserError(f"prior {ref!a} cannot be read: {error}") from error
+    policies = [one for p in inside if (one := _open(p, trusted)) is not None]
     if not policies:
-        raise PolicyFileError(f"{ref} holds no policy (a folder with policy.json in it)")
+        raise PolicyFileError(f"{shown(path)} holds no policy (a prior is {FORMS})")
     return policies
+
+
+def _open(path: Path, trusted: bool) -> Found | None:
+    """The policy at a path, behind its adapter if there is one; None if it is not a policy."""
+    if (path / "policy.json").exists():
+        return _adapted(load(path), path / "adapter.json")
+    if not path.is_file():
+        return None
+    beside = path.with_suffix(".adapter.json")
+    if path.suffix == ".zip":
+        return _adapted(sb3.load(path), beside)
+    if path.suffix == ".onnx":
+        model = onnx.load(path)
+        return _adapted(Foreign(model.card, model.act), beside)
+    return code.from_file(path, trusted=trusted) if path.suffix == ".py" else None
+
+
+def _adapted(prior: Found, path: Path) -> Found:
+    return adapter.fitted(prior, _actions(prior), path) if path.exists() else prior
+
+
+def _actions(prior: Found) -> Callable[[np.ndarray], np.ndarray]:
+    """A prior's deterministic actions."""
+    if isinstance(prior, Foreign):
+        return prior.act
+    return lambda obs: np.tanh(prior(obs).mean)  # pyright: ignore

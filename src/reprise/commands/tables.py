@@ -15,11 +15,15 @@ def show(rows: list[dict[str, Any]], as_json: bool) -> int:
     if as_json:
         print(json.dumps(rows))
         return 0
-    table = Table(box=None, padding=(0, 2), header_style="bold")
-    for name in rows[0]:
-        table.add_column(name.replace("_", " "), no_wrap=name != "paper")
-    for row in rows:
-        table.add_row(*(_text(name, value) for name, value in row.items()))
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    cells = [[_text(name, value) for name, value in row.items()] for row in rows]
+    for name, column in zip(rows[0], zip(*cells, strict=True), strict=True):
+        # On a narrow terminal the headings fold, and titles of papers, not what stands below.
+        words = 0 if name == "paper" else max(map(len, column))
+        width = max(words, *map(len, name.split("_")))
+        table.add_column(name.replace("_", " "), min_width=width)
+    for row in cells:
+        table.add_row(*row)
     console().print(table)
     return 0
 

@@ -7,6 +7,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import jax
 import numpy as np
 
 from reprise import checkpoint, files, spec
+from reprise.agent import Agent
 from reprise.assess import EVALUATION, judge, save_actor, task_policy
 from reprise.errors import UserError
 from reprise.evaluate import Evaluation, episode_seeds
@@ -24,7 +26,7 @@ from reprise.method import Method
 from reprise.methods import Preset, prepare
 from reprise.priors import Priors, resolve
 from reprise.spec import Run, library
-from reprise.tasks import Task, find
+from reprise.tasks import Arena, Task, find
 from reprise.terminal import ProgressLine
 from reprise.train import train
 
@@ -55,6 +57,11 @@ class Learner:
             setup.schedule,
         )  # fmt: skip
         self._loop: Loop | None = None
+
+    @property
+    def agent(self) -> Agent:
+        """What has been learned."""
+        return self._require().agent
 
     @property
     def num_timesteps(self) -> int:
@@ -90,24 +97,23 @@ class Learner:
         self, observation: Any, state: None = None, deterministic: bool = True
     ) -> tuple[np.ndarray, None]:
         """The task policy's action for one observation or a batch of them, in the task's box."""
-        agent = self._require().agent
-        arena = self.task.open()
-        try:
-            obs, single = arena.batch(observation)
-            if deterministic:
-                actions = task_policy(self.run.method, agent.actor, self.priors)(obs)
-            else:
-                key = jax.random.key(np.random.default_rng().integers(2**31))
-                advice = self.priors(obs, arena.action_dim)
-                actions = np.asarray(
-                    jax.vmap(lambda o, a, k: agent.actor(o, a).sample(k)[0])(
-                        obs, advice, jax.random.split(key, len(obs))
-                    )
-                )
-            scaled = np.stack([arena.rescale(action) for action in actions])
-        finally:
-            arena.close()
+        obs, single = self._box.batch(observation)
+        actor = self.agent.actor
+        if deterministic:
+            actions = task_policy(self.run.method, actor, self.priors)(obs)
+        else:
+            keys = jax.random.split(
+                jax.random.key(np.random.default_rng().integers(2**31)), len(obs)
+            )
+            sample = jax.vmap(lambda o, a, k: actor(o, a).sample(k)[0])
+            actions = np.asarray(sample(obs, self.priors(obs, self._box.action_dim), keys))
+        scaled = np.stack([self._box.rescale(action) for action in actions])
         return (scaled[0] if single else scaled), None
+
+    @cached_property
+    def _box(self) -> Arena:
+        """An environment that is never played: it knows the task's spaces."""
+        return self.task.open()
 
     def evaluate(self, episodes: int = 10, seeds: Sequence[int] | None = None) -> Evaluation:
         """The task policy alone, deterministic, on an environment of its own."""

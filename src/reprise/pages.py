@@ -7,7 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from reprise.errors import UserError
-from reprise.tasks import Picture
+from reprise.evaluate import Act
+from reprise.tasks import Picture, Task
 
 NEEDED = ("pandas", "matplotlib", "jinja2")
 
@@ -15,6 +16,15 @@ NEEDED = ("pandas", "matplotlib", "jinja2")
 def can_report() -> bool:
     """Whether the extra is installed."""
     return all(find_spec(name) is not None for name in NEEDED)
+
+
+def write_film(path: Path, act: Act, task: Task, seeds: Sequence[int]) -> Path:
+    """An animated GIF of some episodes."""
+    if not can_report():
+        raise UserError("films need the report extra: pip install 'reprise[report]'")
+    from reprise.report import film
+
+    return film.write(path, act, task, seeds)
 
 
 def write_report(

@@ -12,11 +12,14 @@ from typing import Any
 
 import tyro
 
-from reprise.assess import EVALUATION
+from reprise.assess import EVALUATION, task_policy
 from reprise.errors import UserError
 from reprise.evaluate import Evaluation, episode_seeds
 from reprise.learner import Learner
+from reprise.pages import write_film
 from reprise.terminal import console
+
+FILMED = 3
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,8 @@ class Evaluate:
     """The run's folder."""
     episodes: int = 20
     """Episodes to play."""
+    video: bool = False
+    """Write video.gif, the first three episodes, into the run's folder."""
     trust_code: bool = False
     """Run the Python code of priors that are code; what runs is printed."""
     seed: int | None = None
@@ -48,6 +53,10 @@ def evaluate(options: Evaluate) -> int:
         learner.run = replace(learner.run, seed=options.seed)
     seeds = episode_seeds(learner.run.seed, EVALUATION, 2**31, options.episodes)
     found = learner.evaluate(seeds=seeds)
+    film = None
+    if options.video:
+        act = task_policy(learner.run.method, learner.agent.actor, learner.priors)
+        film = write_film(options.run / "video.gif", act, learner.task, seeds[:FILMED])
     if options.json:
         print(json.dumps(_answer(learner, options.run, found, time.perf_counter() - began)))
         return 0
@@ -57,6 +66,8 @@ def evaluate(options: Evaluate) -> int:
         f"{found.episodes} episodes: success {success}, return {found.return_mean:.1f} "
         f"± {found.return_std:.1f}"
     )
+    if film:
+        screen.print(f"  {film}", highlight=False, soft_wrap=True)
     return 0
 
 

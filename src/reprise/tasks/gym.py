@@ -21,13 +21,16 @@ def task(id: str) -> Task:
         raise unknown("Gymnasium environment", id, gymnasium.registry)
     spec = gymnasium.spec(id)
     horizon = spec.max_episode_steps or DEFAULT_HORIZON
-    return Task(f"gym/{id}", horizon, partial(make, id), small=SMALL)
+    film = partial(make, id, render_mode="rgb_array")
+    return Task(f"gym/{id}", horizon, partial(make, id), small=SMALL, film=film)
 
 
-def make(id: str) -> gymnasium.Env[Any, Any]:
+def make(id: str, render_mode: str | None = None) -> gymnasium.Env[Any, Any]:
     """The environment without Gymnasium's own time limit: an arena has one."""
     try:
-        env = gymnasium.make(id, max_episode_steps=-1, disable_env_checker=True)
+        env = gymnasium.make(
+            id, render_mode=render_mode, max_episode_steps=-1, disable_env_checker=True
+        )
     except (Error, ImportError) as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"task 'gym/{id}' cannot be made: {reason}") from error

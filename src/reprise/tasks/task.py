@@ -39,15 +39,20 @@ class Task:
     small: tuple[tuple[str, Any], ...] = ()
     """What the `small` preset does differently for it."""
     picture: Picture | None = None
+    film: Callable[[], gym.Env[Any, Any]] | None = None
+    """How to make its environment so that it can be rendered."""
 
     @property
     def h(self) -> int:
         """The steps a chosen policy keeps control: H / 10."""
         return max(1, self.horizon // 10)
 
-    def open(self) -> Arena:
-        """A fresh environment, ready to be played."""
-        return Arena(self.make(), self.horizon, self.id)
+    def open(self, *, film: bool = False) -> Arena:
+        """A fresh environment, ready to be played, or to be played and rendered."""
+        if film and self.film is None:
+            raise UserError(f"task {self.id!r} cannot be filmed: it has no renderer")
+        make = self.film if film and self.film else self.make
+        return Arena(make(), self.horizon, self.id)
 
 
 class Step(NamedTuple):
@@ -127,6 +132,10 @@ class Arena:
         """Where the body is, for tasks that can be drawn."""
         where: Callable[[], tuple[float, float]] | None = getattr(self._env, "position", None)
         return where() if where else None
+
+    def render(self) -> Any:
+        """What the environment draws of itself."""
+        return self._env.render()
 
     def snapshot(self) -> snapshot.Snapshot | None:
         """Everything needed to continue this episode exactly; None if that cannot be known."""

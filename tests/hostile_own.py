@@ -89,7 +89,7 @@ for bad in ("../evil", "/etc/passwd", "a\x00b", "a\nb", "\x1b[2J", "a\u202eb", "
     own(f"name {bad[:12]!a}", card(name=bad), "name is")
 own("a size of 10^400", card(obs_dim=10**400), "obs_dim is")
 own("a size of 65,536 twice", card(hidden=[2**16, 2**16]), "the layers in policy.json need 17")
-own("100,000 layers", card(hidden=[8] * 10**5), "is not a float32 array")
+own("100,000 layers", card(hidden=[8] * 10**5), "the layers in policy.json need")
 own("a pickle as policy.json", text(PAYLOAD), "is not JSON")
 own("policy.json 100,000 deep", text(b"[" * 10**5 + b"]" * 10**5), "is not JSON")
 own("policy.json of empty lists", text(b"[" + b"[]," * 10**6 + b"1]"), "is larger than 1 MB")

@@ -31,6 +31,17 @@ SCHEMA: dict[str, Parts] = {
 }  # fmt: skip
 """Field numbers of onnx.proto that are allowed; what a field holds, "" for text or a number."""
 
+NAMES = {
+    ("model", 20): "training",
+    ("model", 25): "a function",
+    ("graph", 15): "a sparse tensor",
+    ("attribute", 6): "a graph in a node",
+    ("attribute", 11): "a graph in a node",
+    ("tensor", 6): "a tensor of text",
+    ("tensor", 13): "a tensor in another file",
+}
+"""Fields that are not allowed, and what to call them."""
+
 
 def look(data: bytes, origin: str) -> None:
     """Refuse bytes that are not a plain model of moderate size."""
@@ -55,7 +66,8 @@ class _Walk:
             field, wire = key >> 3, key & 7
             content = SCHEMA[kind].get(field)
             if content is None:
-                raise self.refused(f"field {field} of a {kind} is not allowed")
+                found = NAMES.get((kind, field), f"field {field} of {kind!r}")
+                raise self.refused(f"{found} is not allowed")
             at = self.field(content, wire, at, end)
 
     def field(self, content: str, wire: int, at: int, end: int) -> int:

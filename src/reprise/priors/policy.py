@@ -77,21 +77,26 @@ def load(folder: Path) -> Policy:
         raise PolicyFileError(
             f"{origin} was altered or truncated: its SHA-256 is not policy.json's"
         )
-    tensors = _unpack(data, origin)
+    tensors = _unpack(data, card, origin)
     layers = [_layer(tensors, i, pair, origin) for i, pair in enumerate(pairwise(card.sizes))]
     if tensors:
         raise PolicyFileError(f"{origin} holds unknown tensors: {sorted(tensors)[:5]!r:.200}")
     return Policy(card, tuple(w for w, _ in layers), tuple(b for _, b in layers))
 
 
-def _unpack(data: bytes, origin: str) -> dict[str, np.ndarray]:
+def _unpack(data: bytes, card: Card, origin: str) -> dict[str, np.ndarray]:
     # A header takes far more room when parsed than on disk, and a policy's is short.
     if int.from_bytes(data[:8], "little") > LARGEST_HEADER:
         raise PolicyFileError(f"{origin} is not a safetensors file: its header is over 1 MB")
+    needed = sum(4 * (before + 1) * after for before, after in pairwise(card.sizes))
+    if abs(len(data) - needed) > 2 * LARGEST_HEADER:
+        rule = f"the layers in policy.json need {needed}"
+        raise PolicyFileError(f"{origin} has {len(data)} bytes; {rule}")
     try:
         return arrays.unpack(data, origin)
     except CheckpointError as error:
-        raise PolicyFileError(str(error)) from error
+        text = str(error)  # it may quote names in the file
+        raise PolicyFileError(text if text.isprintable() else ascii(text)) from error
 
 
 def _layer(

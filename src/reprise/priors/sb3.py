@@ -24,8 +24,9 @@ from reprise.priors.source import read, shown
 from reprise.priors.torchfile import StateDict
 from reprise.types import LOG_STD_RANGE
 
+LARGEST = 128 * 2**20
 LARGEST_RECORD = 4 * 2**20
-LARGEST_WEIGHTS = 64 * 2**20
+LARGEST_WEIGHTS = 32 * 2**20
 
 
 class Layer(NamedTuple):
@@ -57,7 +58,7 @@ NAMES = {
 
 def load(path: Path, name: str | None = None) -> Policy:
     """The actor of a SAC, TD3, DDPG, PPO or A2C archive with an MlpPolicy; named like its file."""
-    data, origin = read(path), shown(path)
+    data, origin = read(path, LARGEST), shown(path)
     name = named(path.stem if name is None else name, origin)
     archive = Archive(data, origin)
     recipe = sb3record.parse(archive.read("data", LARGEST_RECORD), f"{origin}: data")

@@ -70,13 +70,13 @@ def parse(data: bytes, origin: str) -> Recipe:
 
 def _algorithm(record: dict[str, Any], origin: str) -> str:
     shown = _part(record, "policy_class", origin)
-    module, method = (brief(shown.get(name))[1:-1] for name in ("__module__", "__init__"))
+    module, method = (_text(shown.get(name)) for name in ("__module__", "__init__"))
     # Policies for images or dictionaries are in the same modules; their methods tell them apart.
     owner = re.match(r"<function (\w+)\.__init__ at ", method)
     found = f"{module} {owner[1] if owner else ''}"
     if found not in CLASSES:
         known = "the MlpPolicy of SAC, TD3, DDPG, PPO or A2C"
-        raise PolicyFileError(f"{origin}: policy_class {found!r} is not {known}")
+        raise PolicyFileError(f"{origin}: policy_class {brief(found)} is not {known}")
     return CLASSES[found]
 
 
@@ -132,6 +132,10 @@ def _part(record: dict[str, Any], name: str, origin: str) -> dict[str, Any]:
     if not isinstance(part, dict):
         raise PolicyFileError(f"{origin} is not of Stable-Baselines3: it has no {name}")
     return part  # pyright: ignore[reportUnknownVariableType]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _non_negative(value: Any) -> bool:

@@ -76,8 +76,8 @@ class _Machine:
         return int.from_bytes(self.take(size), "little", signed=signed)
 
     def line(self) -> bytes:
-        end = self.code.find(b"\n", self.at)
-        return self.take(max(end, self.at) + 1 - self.at)[:-1]
+        end = self.code.find(b"\n", self.at) + 1 or len(self.code) + 1
+        return self.take(end - self.at)[:-1]
 
     def push(self, value: Any) -> None:
         self.stack.append(value)

@@ -12,7 +12,7 @@ from reprise.priors.archive import Archive
 from reprise.priors.statecode import Tensor, follow
 
 CODE = "data.pkl"
-LARGEST_CODE = 2**20
+LARGEST_CODE = 2**18
 
 
 class StateDict:

@@ -164,10 +164,8 @@ def build_ant(rows: tuple[str, ...]) -> Any:
     with contextlib.redirect_stderr(io.StringIO()):  # it greets with advice on other environments
         from gymnasium_robotics.envs.maze.ant_maze_v5 import AntMazeEnv
 
-    cells = [[int(cell == "#") for cell in row] for row in rows]
-    maze = AntMazeEnv(
-        maze_map=cells, continuing_task=False, include_cfrc_ext_in_observation=False
-    )
+    cells: Any = [[int(cell == "#") for cell in row] for row in rows]
+    maze = AntMazeEnv(maze_map=cells, continuing_task=False, include_cfrc_ext_in_observation=False)
     os.unlink(maze.tmp_xml_file_path)
     ant: Any = maze.ant_env
     ant.model.actuator_gear[:, 0] = TORQUE

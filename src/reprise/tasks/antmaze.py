@@ -12,6 +12,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
+from reprise.tasks.legs import by_compass
 from reprise.tasks.pointmaze import CORNERS, center, draw, empty
 from reprise.tasks.task import Picture, Task
 
@@ -36,16 +37,18 @@ ROOM = 4.7
 """Meters either way from the middle of the empty map where outstretched legs touch no wall."""
 START_SPEED = 1.5
 """A prior takes over an ant that walks at up to so many meters per second."""
-TOP_SPEED = 2.0
-"""Getting nearer to a corner faster than this earns no more."""
+SPEEDS = (-1.0, 2.0)
+"""Getting nearer to a corner pays its speed between these, in meters per second; being there 1."""
 
 
 class AntMaze(gym.Env[np.ndarray, np.ndarray]):
     """One start cell, one goal; 100 and termination at the goal, else 0.
 
     The observation is D4RL's: 15 positions (x, y, z, quaternion, joints) and 14 velocities; the
-    goal is not in it. An ant on its back stays there. An ant inside a wall, where only a fault of
-    the simulation can bring it, ends its episode with nothing: no success is reached that way.
+    goal is not in it. Its legs are equal, so they are named by where they point: leg 1 is always
+    the one nearest to north-east, and nobody has to learn to walk four times over. An ant on its
+    back stays there. An ant inside a wall, where only a fault of the simulation can bring it, ends
+    its episode with nothing: no success is reached that way.
 
     With a corner instead of a goal cell it is the dense task on which priors are trained: start
     anywhere, turned anyhow and already moving; earn more the faster the ant gets nearer.
@@ -90,12 +93,14 @@ class AntMaze(gym.Env[np.ndarray, np.ndarray]):
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Apply torques for a tenth of a second."""
         before = self._distance()
-        self._ant.do_simulation(action, self._ant.frame_skip)
+        torques = action @ by_compass(self._ant.data.qpos).action
+        self._ant.do_simulation(torques, self._ant.frame_skip)
         crossed = self._note_mishaps()
         after = self._distance()
         reached = after <= REACH and not crossed
         if self._dense:
-            reward = 1.0 if reached else pace((before - after) / self._ant.dt)
+            nearing = np.clip((before - after) / self._ant.dt, *SPEEDS)
+            reward = 1.0 if reached else float(nearing)
             over = crossed or self._upside_down
         else:
             reward, over = 100.0 * reached, crossed or reached
@@ -123,7 +128,8 @@ class AntMaze(gym.Env[np.ndarray, np.ndarray]):
         return float(np.hypot(*(self._ant.data.qpos[:2] - self._goal)))
 
     def _observation(self) -> np.ndarray:
-        return np.concatenate([self._ant.data.qpos, self._ant.data.qvel])
+        pose, motion = self._ant.data.qpos, self._ant.data.qvel
+        return by_compass(pose).observation @ np.concatenate([pose, motion])
 
     def position(self) -> tuple[float, float]:
         """Where the torso is."""
@@ -137,15 +143,6 @@ class AntMaze(gym.Env[np.ndarray, np.ndarray]):
     def close(self) -> None:
         """Close the simulator."""
         self._ant.close()
-
-
-def pace(speed: float) -> float:
-    """The dense reward, 0 to 1, for getting nearer by `speed` meters per second.
-
-    Never negative, so that lying on the back, which ends the episode, is worth least; linear
-    between its ends, so that swaying back and forth earns no more than standing.
-    """
-    return float(1.0 + np.clip(speed, -1.0, TOP_SPEED)) / (1.0 + TOP_SPEED)
 
 
 def inside_a_wall(rows: tuple[str, ...], x: float, y: float) -> bool:
@@ -193,6 +190,6 @@ def tasks() -> list[Task]:
         found.append(Task(f"antmaze/{name}", HORIZON, partial(AntMaze, rows), **more))
     for name, corner in CORNERS.items():
         make = partial(AntMaze, empty(5), corner=corner)
-        more = {"sets": ("antmaze-priors",), "small": PRIOR_SMALL}
+        more = {"sets": ("antmaze-priors",), "small": PRIOR_SMALL, "reward_lower_bound": SPEEDS[0]}
         found.append(Task(f"antmaze/empty-{name}", PRIOR_HORIZON, make, **more))
     return found

@@ -18,7 +18,7 @@ from reprise.tasks import find
 from reprise.tasks.legs import turning
 from reprise.trained import success, trained
 
-STEPS = 600_000
+STEPS = 200_000
 EPISODES = 50
 NEEDED = 0.9
 LEARNED = "ne"

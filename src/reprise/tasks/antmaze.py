@@ -177,8 +177,8 @@ def scaled(picture: Picture) -> Picture:
     return Picture(walls, (CELL * sx, CELL * sy), (CELL * gx, CELL * gy))  # pyright: ignore
 
 
-SMALL = (("warmup", 5_000), ("steps", 300_000))
-PRIOR_SMALL = (("warmup", 5_000), ("steps", 1_000_000), ("evaluate_every", 20_000))
+SMALL = (("warmup", 5_000),)
+PRIOR_SMALL = (*SMALL, ("steps", 200_000))
 
 
 def tasks() -> list[Task]:

@@ -221,6 +221,7 @@ def test_a_fall_onto_the_back_is_counted_once_and_does_not_end_the_episode(u: An
     assert u.step(STILL)[4]["upside_down"] is False
     put(u, *middle((1, 2)), on_its_back=True)
     assert u.step(STILL)[4]["flips"] == 2
+    assert u.mishaps() == {"flips": 2, "wall_crossings": 0}
     assert u.reset(seed=1)[1]["flips"] == 0
 
 

@@ -116,13 +116,12 @@ class AntMaze(gym.Env[np.ndarray, np.ndarray]):
         self._crossings += crossed
         return crossed
 
+    def mishaps(self) -> dict[str, int]:
+        """What went wrong in this episode, counted: any arena or table may ask."""
+        return {"flips": self._flips, "wall_crossings": self._crossings}
+
     def _info(self, reached: bool) -> dict[str, Any]:
-        return {
-            "success": reached,
-            "upside_down": self._upside_down,
-            "flips": self._flips,
-            "wall_crossings": self._crossings,
-        }
+        return {"success": reached, "upside_down": self._upside_down, **self.mishaps()}
 
     def _distance(self) -> float:
         return float(np.hypot(*(self._ant.data.qpos[:2] - self._goal)))

@@ -46,9 +46,11 @@ class AntMaze(gym.Env[np.ndarray, np.ndarray]):
 
     The observation is D4RL's: 15 positions (x, y, z, quaternion, joints) and 14 velocities; the
     goal is not in it. Its legs are equal, so they are named by where they point: leg 1 is always
-    the one nearest to north-east, and nobody has to learn to walk four times over. An ant on its
-    back stays there. An ant inside a wall, where only a fault of the simulation can bring it, ends
-    its episode with nothing: no success is reached that way.
+    the one nearest to north-east, and nobody has to learn to walk four times over.
+
+    Two mishaps end an episode with nothing. An ant on its back does not get up again: nothing is
+    left to be earned, so ending there changes no value and spares the simulation. An ant inside a
+    wall got there by a fault of the simulation, and what it reached would be no success.
 
     With a corner instead of a goal cell it is the dense task on which priors are trained: start
     anywhere, turned anyhow and already moving; earn more the faster the ant gets nearer.
@@ -58,7 +60,6 @@ class AntMaze(gym.Env[np.ndarray, np.ndarray]):
         self._rows, self._dense = rows, corner is not None
         self._goal = CELL * (np.asarray(corner, np.float64) if corner else center(rows, "g"))
         self._ant = build_ant(rows)
-        self._upside_down, self._flips, self._crossings = False, 0, 0
         self.action_space = self._ant.action_space
         self.observation_space = spaces.Box(-np.inf, np.inf, (29,), np.float64)
 
@@ -68,7 +69,6 @@ class AntMaze(gym.Env[np.ndarray, np.ndarray]):
         """Put the ant down in its start cell (or anywhere)."""
         super().reset(seed=seed)
         self._ant.reset(seed=seed)
-        self._upside_down, self._flips, self._crossings = False, 0, 0
         self._ant.set_state(*(self._anywhere() if self._dense else self._at_the_start()))
         return self._observation(), self._info(False)
 
@@ -95,33 +95,24 @@ class AntMaze(gym.Env[np.ndarray, np.ndarray]):
         before = self._distance()
         torques = action @ by_compass(self._ant.data.qpos).action
         self._ant.do_simulation(torques, self._ant.frame_skip)
-        crossed = self._note_mishaps()
-        after = self._distance()
-        reached = after <= REACH and not crossed
+        after, mishaps = self._distance(), self.mishaps()
+        reached, over = after <= REACH and not mishaps["wall_crossings"], any(mishaps.values())
         if self._dense:
             nearing = np.clip((before - after) / self._ant.dt, *SPEEDS)
             reward = 1.0 if reached else float(nearing)
-            over = crossed or self._upside_down
         else:
-            reward, over = 100.0 * reached, crossed or reached
+            reward, over = 100.0 * reached, over or reached
         return self._observation(), reward, over, False, self._info(reached)
 
-    def _note_mishaps(self) -> bool:
-        """Count a fall onto the back and a way into a wall; whether the ant is inside one."""
-        _, x, y, _ = self._ant.data.qpos[3:7]
-        fallen = bool(x * x + y * y > 0.5)  # the torso's up points down
-        self._flips += fallen and not self._upside_down
-        self._upside_down = fallen
-        crossed = inside_a_wall(self._rows, *self.position())
-        self._crossings += crossed
-        return crossed
-
     def mishaps(self) -> dict[str, int]:
-        """What went wrong in this episode, counted: any arena or table may ask."""
-        return {"flips": self._flips, "wall_crossings": self._crossings}
+        """What went wrong in this episode: either ends it, so that 1 is the most."""
+        _, x, y, _ = self._ant.data.qpos[3:7]
+        on_its_back = x * x + y * y > 0.5  # the torso's up points down
+        inside = inside_a_wall(self._rows, *self.position())
+        return {"flips": int(on_its_back), "wall_crossings": int(inside)}
 
     def _info(self, reached: bool) -> dict[str, Any]:
-        return {"success": reached, "upside_down": self._upside_down, **self.mishaps()}
+        return {"success": reached, **self.mishaps()}
 
     def _distance(self) -> float:
         return float(np.hypot(*(self._ant.data.qpos[:2] - self._goal)))

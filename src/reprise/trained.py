@@ -1,0 +1,37 @@
+"""A policy learned without priors, and how well it does: what every set of priors is made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from reprise.assess import ZERO_SHOT
+from reprise.errors import UserError
+from reprise.evaluate import Evaluation, episode_seeds, evaluate
+from reprise.execute import Listener, execute
+from reprise.methods import prepare
+from reprise.priors import Policy, load
+from reprise.spec import Run
+from reprise.tasks import Task
+from reprise.terminal import ProgressLine
+
+
+def trained(task: Task, runs: Path, seed: int, steps: int) -> Policy:
+    """A policy for a task, learned by Scratch; an interrupted training goes on where it was."""
+    setup = prepare("scratch", task)
+    run = Run("scratch", setup.method, task.id, (), seed, steps, "small", setup.schedule)
+    line = ProgressLine(run, steps)
+    listener = Listener(lambda p, speed: line.progress(p, speed), line.evaluation, line.warning)
+    folder = runs / f"{task.id.rpartition('/')[2]}-{run.id}"
+    outcome = execute(run, task, folder, listener=listener, tensorboard=False)
+    line.close()
+    if outcome.interrupted:
+        raise UserError("stopped; run the same command again to continue")
+    return load(folder / "policy")
+
+
+def success(policy: Policy, task: Task, seed: int, episodes: int) -> Evaluation:
+    """How the policy alone fares, deterministic, in episodes that no training has seen."""
+    seeds = episode_seeds(seed, ZERO_SHOT, 0, episodes)
+    return evaluate(lambda obs: np.tanh(policy(obs).mean), task, seeds)  # pyright: ignore

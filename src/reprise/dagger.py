@@ -73,11 +73,11 @@ class Scale(NamedTuple):
 
 
 class Notes(NamedTuple):
-    """Scaled states and the expert's actions there; rows from `count` on are empty."""
+    """Scaled states and the expert's actions there; rows from `filled` on are empty."""
 
     obs: Float[Array, "rows obs"]
     action: Float[Array, "rows action"]
-    count: int
+    filled: int
 
 
 def dagger(
@@ -86,7 +86,8 @@ def dagger(
     """Round after round, a policy that has had more of its mistakes corrected."""
     short = replace(task, horizon=lessons.horizon)
     sizes = (card.obs_dim, *lessons.hidden, card.action_dim)
-    student = Mlp(sizes, jax.random.fold_in(jax.random.key(seed), lessons.rounds + 1))
+    k_student, k_study = jax.random.split(jax.random.key(seed))
+    student = Mlp(sizes, k_student)
     optim = optax.adam(lessons.learning_rate).init(student)  # pyright: ignore
     act, seen, said = _modes(expert), np.zeros((0, card.obs_dim)), np.zeros((0, card.action_dim))
     scale = Scale(np.zeros(card.obs_dim), np.ones(card.obs_dim))
@@ -95,10 +96,10 @@ def dagger(
         obs, practice = visit(act, short, episode_seeds(seed, PURPOSE, number, episodes))
         scale = scale if number else measure(obs)
         seen, said = np.concatenate([seen, obs]), np.concatenate([said, _modes(expert)(obs)])
-        key = jax.random.fold_in(jax.random.key(seed), number)
         notes = _written(seen, said, scale, lessons.rows)
+        key = jax.random.fold_in(k_study, number)
         student, optim = _study(student, optim, notes, key, lessons)
-        policy = fold(student, scale, replace(card, hidden=lessons.hidden))
+        policy = fold(student, scale, replace(card, hidden=lessons.hidden, kind="gaussian-mlp"))
         act = _modes(policy)
         yield Round(number, policy, practice)
 
@@ -133,9 +134,7 @@ def _written(seen: np.ndarray, said: np.ndarray, scale: Scale, rows: int) -> Not
 
 
 @partial(jax.jit, static_argnums=4)
-def _study(
-    student: Mlp, optim: Any, notes: Notes, key: Array, lessons: Lessons
-) -> tuple[Mlp, Any]:
+def _study(student: Mlp, optim: Any, notes: Notes, key: Array, lessons: Lessons) -> tuple[Mlp, Any]:
     """Adam on the squared error of the action, over everything the expert has said so far."""
     adam = optax.adam(lessons.learning_rate)
 
@@ -145,7 +144,7 @@ def _study(
 
     def update(state: Any, key: Array) -> tuple[Any, None]:
         student, optim = state
-        rows = jax.random.randint(key, (lessons.batch,), 0, notes.count)
+        rows = jax.random.randint(key, (lessons.batch,), 0, notes.filled)
         changes, optim = adam.update(jax.grad(error)(student, rows), optim)
         return (optax.apply_updates(student, changes), optim), None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import tyro
 
@@ -83,9 +83,11 @@ class Build:
     """Train a shipped set of priors again; an interrupted build continues."""
 
     name: tyro.conf.Positional[str]
-    """Which set: pointmaze."""
+    """Which set: pointmaze, metaworld, antmaze."""
     out: Path = Path("priors")
     """Where the policies go."""
+    by: Literal["dagger", "sac"] | None = None
+    """How: from scripted experts, or without any help. By default, experts where there are some."""
     seed: int = 0
     """Seed of the trainings."""
     json: bool = False
@@ -94,7 +96,7 @@ class Build:
 
 def build(options: Build) -> int:
     """Train, measure, write."""
-    cards = build_priors(options.name, options.out / options.name, options.seed)
+    cards = build_priors(options.name, options.out / options.name, options.seed, options.by)
     if options.json:
         print(json.dumps([asdict(card) for card in cards]))
         return 0

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from reprise.errors import PolicyFileError, UserError, unknown
-from reprise.priors import adapter, code, onnx, sb3
+from reprise.priors import adapter, code, onnx, sb3, scripted
 from reprise.priors.library import Foreign, Priors
 from reprise.priors.policy import Policy, load
 from reprise.priors.source import shown
@@ -35,6 +35,9 @@ def _priors(ref: str, trusted: bool) -> list[Found]:
         return _shipped(ref, rest)
     if kind == "run":
         return [load(Path(rest) / "policy")]
+    if kind == "metaworld":
+        script = scripted.expert(rest)
+        return [Foreign(script.card, script.act)]
     if kind == "python":
         return [code.from_module(ref, trusted=trusted)]
     return _path(Path(ref), ref, trusted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from reprise.errors import unknown
-from reprise.tasks import antmaze, gym, pointmaze
+from reprise.tasks import antmaze, gym, metaworld, pointmaze
 from reprise.tasks.task import Arena, Picture, Step, Task
 
 __all__ = ["Arena", "Picture", "Step", "Task", "find", "listed"]
@@ -14,7 +14,8 @@ __all__ = ["Arena", "Picture", "Step", "Task", "find", "listed"]
 @cache
 def listed() -> dict[str, Task]:
     """Every task with a name of its own; `gym/<id>` comes on top."""
-    return {task.id: task for task in (*pointmaze.tasks(), *antmaze.tasks())}
+    named = (*pointmaze.tasks(), *antmaze.tasks(), *metaworld.tasks())
+    return {task.id: task for task in named}
 
 
 def find(id: str) -> Task:
@@ -24,4 +25,6 @@ def find(id: str) -> Task:
     if id not in listed():
         hint = "`reprise tasks list` shows all; any Gymnasium environment is gym/<id>"
         raise unknown("task", id, listed(), hint)
+    if id.startswith("metaworld/"):
+        metaworld.check_installed(id)
     return listed()[id]

@@ -1,0 +1,55 @@
+"""Meta-World's scripted experts as priors."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from reprise.errors import unknown
+from reprise.priors.policy import Card
+from reprise.tasks import metaworld
+from reprise.types import Gaussian
+
+
+@dataclass(frozen=True, eq=False)
+class Expert:
+    """A hand-written controller: deterministic, and without memory from one state to the next."""
+
+    card: Card
+    script: Any
+
+    def act(self, obs: np.ndarray) -> np.ndarray:
+        """What it would do in several states (n, obs)."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it warns of actions beyond 1, which are clipped here
+            # A copy of each state, because some experts write into what they are shown.
+            actions = [self.script.get_action(state) for state in np.array(obs, np.float64)]
+        return np.clip(np.array(actions, np.float32).reshape(len(obs), -1), -1.0, 1.0)
+
+    def __call__(self, obs: np.ndarray) -> Gaussian:
+        """The same as what every policy says."""
+        return Gaussian.deterministic(self.act(obs))
+
+
+def expert(name: str) -> Expert:
+    """Meta-World's expert for one of its tasks, such as `push-wall`."""
+    if name not in metaworld.NAMES:
+        raise unknown("Meta-World expert", name, metaworld.NAMES)
+    metaworld.check_installed(f"metaworld/{name}")
+    from metaworld.policies import ENV_POLICY_MAP
+
+    card = Card(
+        obs_dim=metaworld.OBS,
+        action_dim=metaworld.ACTION,
+        action_low=(-1.0,) * metaworld.ACTION,
+        action_high=(1.0,) * metaworld.ACTION,
+        hidden=(),
+        name=name,
+        origin="Meta-World's scripted expert",
+        task=f"metaworld/{name}",
+        kind="scripted",
+    )
+    return Expert(card, ENV_POLICY_MAP[f"{name}-v3"]())

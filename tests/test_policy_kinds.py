@@ -109,6 +109,13 @@ def test_the_toy_actions_reach_the_bounds_of_the_box_and_the_clip() -> None:
     assert (np.abs((states() - SCALING.mean) / SCALING.std) > SCALING.clip).any()
 
 
+def test_an_action_far_outside_of_a_narrow_box_is_cut_off_without_a_warning() -> None:
+    card = Card(1, 1, (0.0,), (1e-3,), (), "p", kind="clipped-mlp")
+    policy = Policy(card, (np.float32([[1e38]]),), (np.float32([0.0]),))
+    actions = policy(np.float32([[3.0], [-3.0]])).mode()
+    np.testing.assert_allclose(actions, [[1.0], [-1.0]], atol=2e-6)
+
+
 def test_a_deterministic_action_is_the_mode_of_its_gaussian() -> None:
     actions = np.float32([[-1.0, -0.999, 0.0], [0.3, 1.0, 7.0]])
     said = Gaussian.deterministic(actions)

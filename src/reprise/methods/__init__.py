@@ -53,6 +53,7 @@ _SMALL: dict[str, Any] = {
     "hidden": (256, 256),
     "layer_norm": True,
     "learning_rate": 3e-4,
+    "smoothing": 5e-3,
     "warmup": 10_000,
     "steps": 300_000,
     "log_every": 1_000,
@@ -62,6 +63,7 @@ _PAPER: dict[str, Any] = {
     "hidden": (400, 400, 400),
     "layer_norm": False,
     "learning_rate": 3e-4,
+    "smoothing": 5e-3,
     "warmup": 50_000,
     "steps": 1_000_000,
     "log_every": 1_000,
@@ -83,6 +85,7 @@ def prepare(name: str, task: Task, preset: Preset = "small") -> Setup:
         critic=critic,
         actor=actor,
         learning_rate=sizes["learning_rate"],
+        smoothing=sizes["smoothing"],
         reward_lower_bound=task.reward_lower_bound,
     )
     interval = sizes["evaluate_every"]

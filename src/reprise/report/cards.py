@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reprise.report.tables import RunTables, milestones, numbers, policies, usage, zero_shot
+from reprise.report.tables import RunTables, faults, milestones, numbers, policies, usage, zero_shot
 from reprise.report.wording import UNKNOWN, count, duration, number, percent
 
 
@@ -58,9 +58,21 @@ def prior_cards(run: RunTables, paint: Mapping[str, str]) -> list[PriorCard]:
             "SHA-256": str(prior.get("sha256") or UNKNOWN)[:12],
             "Success alone": percent(alone.get("success_any")),
             "Return alone": number(alone.get("return_mean")),
+            **_mishaps(run, name),
         }
         cards.append(PriorCard(name, paint.get(name, "#000000"), facts | _use(run, name)))
     return cards
+
+
+def _mishaps(run: RunTables, name: str) -> dict[str, str]:
+    """What the guard had to say about a prior; nothing if it never had to."""
+    record = faults(run).get(name)
+    if record is None or not (record["faults"] or record["clipped"]):
+        return {}
+    facts = {"Faults": count(record["faults"]), "Answers clipped": count(record["clipped"])}
+    if (calls := record["set_aside_after_calls"]) is not None:
+        facts["Set aside"] = f"after {count(calls)} calls: it {record['last']}"
+    return facts
 
 
 def honesty(run: RunTables) -> str:

@@ -70,6 +70,12 @@ def zero_shot(run: RunTables) -> dict[str, dict[str, Any]]:
     return {str(record["name"]): record for record in records}
 
 
+def faults(run: RunTables) -> dict[str, dict[str, Any]]:
+    """What the guard counted for each prior, by name."""
+    records: list[dict[str, Any]] = run.manifest.get("faults") or []
+    return {str(record["name"]): record for record in records}
+
+
 def intervals(metrics: pd.DataFrame) -> NDArray[np.float64]:
     """How many steps each row of the metrics covers."""
     return np.diff(numbers(metrics, "step"), prepend=0.0)

@@ -220,3 +220,12 @@ def test_export_writes_what_can_be_read_again(
         assert "choose another --out" in capsys.readouterr().err
     assert main(["priors", "export", "zoo:pointmaze"]) == 2
     assert "names 4 policies" in capsys.readouterr().err
+
+
+def test_the_example_folder_holds_one_policy_of_each_format() -> None:
+    folder = Path(__file__).parent.parent / "examples" / "mixed"
+    found = resolve([str(folder)], trust_code=True)
+    assert found.names == ("ne", "nw", "se", "sw")
+    said, shipped = actions(found), actions(resolve(["zoo:pointmaze"]))
+    for place in (0, 1, 3):
+        np.testing.assert_allclose(said[:, place], shipped[:, place], atol=1e-5)

@@ -12,8 +12,8 @@ test: .venv/ready-dev        ## everything CI runs
 	$(MAKE) check
 
 check: .venv/ready-dev       ## ruff, pyright, import contract, tests
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/codespell src tests docs README.md CHANGELOG.md CONTRIBUTING.md
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports

@@ -1,4 +1,4 @@
-"""Makes nw.zip of examples/mixed: the shipped corner policy `nw` in an archive that Stable-Baselines3 writes.
+"""Makes nw.zip of examples/mixed: the shipped policy `nw` in Stable-Baselines3's own archive.
 
     python make_mixed.py src/reprise/zoo/pointmaze/nw/policy.safetensors examples/mixed/nw.zip
 
@@ -6,12 +6,17 @@ Needs stable-baselines3; reading the archive does not.
 """
 
 import sys
-import gymnasium as gym, numpy as np, torch
+
+import gymnasium as gym
+import numpy as np
+import torch
 from safetensors.numpy import load_file
 from stable_baselines3 import SAC
 
 
 class Maze(gym.Env):
+    """Only its spaces matter."""
+
     observation_space = gym.spaces.Box(-np.inf, np.inf, (4,), np.float64)
     action_space = gym.spaces.Box(-1.0, 1.0, (2,), np.float32)
 

@@ -9,6 +9,8 @@ from rich.table import Table
 
 from reprise.terminal import console
 
+FOLDED = ("paper", "sets")
+
 
 def show(rows: list[dict[str, Any]], as_json: bool) -> int:
     """One line per row; exit code 0."""
@@ -18,8 +20,8 @@ def show(rows: list[dict[str, Any]], as_json: bool) -> int:
     table = Table(box=None, padding=(0, 1), header_style="bold")
     cells = [[_text(name, value) for name, value in row.items()] for row in rows]
     for name, column in zip(rows[0], zip(*cells, strict=True), strict=True):
-        # On a narrow terminal the headings fold, and titles of papers, not what stands below.
-        words = 0 if name == "paper" else max(map(len, column))
+        # On a narrow terminal headings and lists fold, and titles of papers; names do not.
+        words = 0 if name in FOLDED else max(map(len, column))
         width = max(words, *map(len, name.split("_")))
         table.add_column(name.replace("_", " "), min_width=width)
     for row in cells:

@@ -23,6 +23,7 @@ from reprise.execute import execute
 from reprise.methods import prepare
 from reprise.priors import resolve
 from reprise.report.tables import load, milestones
+from reprise.signals import end_with_parent
 from reprise.spec import Run
 from reprise.tasks import find
 
@@ -91,7 +92,7 @@ def main(plan: Plan) -> None:
     jobs = [(m, t, s) for s in plan.seeds for t in plan.tasks for m in plan.methods]
     folders: list[Path] = []
     spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(plan.jobs, mp_context=spawn) as pool:
+    with ProcessPoolExecutor(plan.jobs, mp_context=spawn, initializer=end_with_parent) as pool:
         futures = {pool.submit(one, *job, plan): job for job in jobs}
         for done in as_completed(futures):
             folders.append(done.result())

@@ -17,6 +17,7 @@ from reprise.execute import Listener, execute
 from reprise.methods import prepare
 from reprise.pages import can_report, write_report
 from reprise.priors import resolve
+from reprise.signals import end_with_parent
 from reprise.spec import Run
 from reprise.tasks import find
 from reprise.terminal import console
@@ -33,7 +34,7 @@ def play(out: Path, steps: int, seed: int) -> int:
     screen.print(f"Learning {MAZE}: SMEC with four old policies, and the same agent without them.")
     spawn = multiprocessing.get_context("spawn")
     try:
-        with ProcessPoolExecutor(len(PRIORS), mp_context=spawn) as pool:
+        with ProcessPoolExecutor(len(PRIORS), spawn, end_with_parent) as pool:
             futures = {n: pool.submit(learn, n, steps, seed, str(f)) for n, f in folders.items()}
             _watch(futures, folders, steps)
             for future in futures.values():

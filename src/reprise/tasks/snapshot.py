@@ -15,42 +15,45 @@ Snapshot = dict[str, np.ndarray]
 
 # What holds no state of an episode: how an environment is built, named or drawn.
 _STRUCTURE = (gym.Space, gym.Env, EnvSpec, type, FunctionType, MethodType, ModuleType)
-_BUILT = {"MjModel", "MjData", "MujocoRenderer", "MujocoModelNames", "Maze"}
+_BUILT = {"MjModel", "MjData", "MujocoRenderer", "MujocoModelNames", "Maze", "Windows"}
 _DRAWN = {"screen", "surf", "clock", "window", "viewer"}
 _ORIGIN = {"fullpath", "tmp_xml_file_path"}
 """Where a model was loaded from, which may be another place in every process."""
 _PLAIN = (bool, int, float, str, type(None))
-_TEXT = ":json"
-"""Ends the name of an attribute that is kept as JSON instead of as an array."""
+_TEXT, _WINDOW = ":json", ":window"
+"""End the names of attributes that are kept as JSON, or as a place in the physics."""
+_PLACED = ("body_pos", "body_quat", "geom_pos", "geom_quat", "site_pos", "site_quat")
+"""Where a model has its fixed things, which some environments move at each reset."""
 
 
 def capture(env: gym.Env[Any, Any]) -> Snapshot | None:
     """Named arrays for every layer of an environment; None if one holds something unknown."""
     state: Snapshot = {}
     for layer, body in enumerate(_layers(env)):
+        physics = _physics_arrays(body)
         for name, value in vars(body).items():
             if _carries_no_state(name, value):
                 continue
             try:
-                suffix, saved = _encode(value)
+                suffix, saved = _window(value, physics) or _encode(value)
             except TypeError:
                 return None
             state[f"{layer}.{name}{suffix}"] = saved
-        if (data := _physics(body)) is not None:
-            state |= {f"{layer}.physics.{k}": v for k, v in _physics_arrays(data).items()}
+        state |= {f"{layer}.physics.{name}": array.copy() for name, array in physics.items()}
     return state
 
 
 def restore(env: gym.Env[Any, Any], state: Snapshot) -> None:
     """Put every layer back; nothing is recomputed, so no bit of the physics changes."""
     for layer, body in enumerate(_layers(env)):
-        data = _physics(body)
         for key, saved in state.items():
             owner, _, name = key.partition(".")
             if owner != str(layer):
                 continue
             if name.startswith("physics."):
-                _put_physics(data, name.removeprefix("physics."), saved)
+                _put_physics(body, name.removeprefix("physics."), saved)
+            elif name.endswith(_WINDOW):
+                setattr(body, name.removesuffix(_WINDOW), _reopen(body, saved))
             elif name.endswith(_TEXT):
                 setattr(body, name.removesuffix(_TEXT), _revive(json.loads(saved.tobytes())))
             else:
@@ -79,7 +82,11 @@ def _encode(value: Any) -> tuple[str, np.ndarray]:
         if array.dtype == object:
             raise TypeError("an array of objects")
         return "", array.copy()
-    return _TEXT, np.frombuffer(json.dumps(_plain(value)).encode(), np.uint8).copy()
+    return _TEXT, _as_text(_plain(value))
+
+
+def _as_text(record: Any) -> np.ndarray:
+    return np.frombuffer(json.dumps(record).encode(), np.uint8).copy()
 
 
 def _plain(value: Any) -> Any:
@@ -88,6 +95,8 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+        return {"array": [value.dtype.str, value.tolist()]}
     if isinstance(value, np.random.Generator):
         if not isinstance(value.bit_generator, np.random.PCG64):
             raise TypeError("another kind of generator")
@@ -108,24 +117,25 @@ def _revive(record: Any) -> Any:
         fresh = np.random.Generator(np.random.PCG64())
         fresh.bit_generator.state = content
         return fresh
+    if kind == "array":
+        return np.array(content[1], content[0])
     if kind == "dict":
         return {key: _revive(item) for key, item in content.items()}
     items = [_revive(item) for item in content]
     return tuple(items) if kind == "tuple" else items
 
 
-def _physics(body: Any) -> Any:
-    """The MuJoCo data that a layer itself holds."""
-    data = vars(body).get("data")
-    return data if type(data).__name__ == "MjData" else None
-
-
-def _physics_arrays(data: Any) -> Snapshot:
-    """Every array: state, warm start, and what the last step derived from them.
+def _physics_arrays(body: Any) -> Snapshot:
+    """Every array of the MuJoCo data that a layer itself holds, and where its model has things.
 
     A step reads some derived values (a body's position) before it recomputes them, so the
     integration state alone is not enough, and recomputing them would move the warm start.
     """
+    data, model = (
+        _held(body, name, kind) for name, kind in (("data", "MjData"), ("model", "MjModel"))
+    )
+    if data is None:
+        return {}
     arrays: Snapshot = {"time": np.asarray(data.time)}
     for name in dir(data):
         # Constraints and islands are sized anew by every step; unused, they are not even zeroed.
@@ -133,12 +143,40 @@ def _physics_arrays(data: Any) -> Snapshot:
             continue
         value = getattr(data, name)
         if isinstance(value, np.ndarray) and value.size:
-            arrays[name] = np.array(value)
-    return arrays
+            arrays[name] = value
+    placed = () if model is None else _PLACED
+    return arrays | {f"model.{name}": getattr(model, name) for name in placed}
 
 
-def _put_physics(data: Any, name: str, saved: np.ndarray) -> None:
+def _held(body: Any, name: str, kind: str) -> Any:
+    value = vars(body).get(name)
+    return value if type(value).__name__ == kind else None
+
+
+def _put_physics(body: Any, name: str, saved: np.ndarray) -> None:
     if name == "time":
-        data.time = float(saved)
-    elif (place := getattr(data, name)).shape == saved.shape:
+        body.data.time = float(saved)
+    elif (place := _place(body, name)).shape == saved.shape:
         place[...] = saved  # else it is sized anew by every step, like the constraints
+
+
+def _place(body: Any, name: str) -> np.ndarray:
+    owner = body.model if name.startswith("model.") else body.data
+    return getattr(owner, name.removeprefix("model."))
+
+
+def _window(value: Any, physics: Snapshot) -> tuple[str, np.ndarray] | None:
+    """For an attribute that shows a part of the physics itself, which part it shows."""
+    if not isinstance(value, np.ndarray) or value.flags.owndata or not value.flags.c_contiguous:
+        return None
+    for name, array in physics.items():
+        if np.may_share_memory(value, array):
+            start = (value.ctypes.data - array.ctypes.data) // value.itemsize
+            return _WINDOW, _as_text([name, start, list(value.shape)])
+    return None
+
+
+def _reopen(body: Any, saved: np.ndarray) -> np.ndarray:
+    name, start, shape = json.loads(saved.tobytes())
+    flat = _place(body, name).reshape(-1)
+    return flat[start : start + int(np.prod(shape))].reshape(shape)

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from reprise.agent import Agent
 from reprise.errors import require
-from reprise.networks import GaussianPolicy, Mlp, ensemble_values
+from reprise.networks import GaussianPolicy, Linear, Mlp, ensemble_values
 from reprise.types import Spec, Transition
 
 
@@ -27,6 +27,14 @@ class Actor(ABC):
     def init(self, key: Array, spec: Spec) -> Any:
         """A policy: (observation, advice) -> Gaussian."""
         return GaussianPolicy(Mlp((spec.obs, *self.hidden, 2 * spec.action), key))
+
+    def after_warmup(self, steps: int) -> Actor:
+        """The same choice for a run whose random warm-up takes so many steps."""
+        return self
+
+    def export(self, actor: Any) -> tuple[Linear, ...] | None:
+        """The layers of a network that is the whole policy; None if it cannot act by itself."""
+        return actor.body.layers
 
     @abstractmethod
     def loss(

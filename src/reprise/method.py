@@ -56,6 +56,11 @@ class Method:
         planner = self.planner.init(k_planner, spec)
         return Agent(actor, critic, target, log_alpha, planner, optim, jnp.zeros((), jnp.int32))
 
+    def at(self, updates: int) -> Method:
+        """The method in force after so many updates: some choices begin late."""
+        actor = self.actor.at(updates)
+        return self if actor is self.actor else replace(self, actor=actor)
+
     @partial(jax.jit, static_argnums=0)
     def act(
         self, agent: Agent, plan: Plan, obs: Array, advice: Advice, key: Array

@@ -154,7 +154,8 @@ def _learn(loop: Loop, players: _Players, key: np.ndarray) -> None:
     batch = loop.replay.sample(players.schedule.batch)
     method, improve = players.method, loop.updates % players.method.actor_delay == 0
     drawn = method.planner.draw(loop.replay, len(batch.reward), (players.seed, loop.step))
-    loop.agent, loop.losses = method.update(loop.agent, batch, key, improve, drawn)
+    update = method.at(loop.updates).update
+    loop.agent, loop.losses = update(loop.agent, batch, key, improve, drawn)
     loop.updates += 1
     loop.note_losses()
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 from reprise.errors import unknown
 from reprise.method import Method
 from reprise.methods import smec as _smec
+from reprise.methods.cup import cup
 from reprise.methods.qmp import qmp
 from reprise.schedule import Schedule
 from reprise.tasks import Task
@@ -34,6 +35,7 @@ METHODS: dict[str, Row] = {
     "smec": Row(_smec.smec, PAPER),
     "scratch": Row(scratch, "Soft Actor-Critic (Haarnoja et al., 2018)"),
     "qmp": Row(qmp, "Efficient Multi-Task RL via Selective Behavior Sharing (Zhang et al., 2023)"),
+    "cup": Row(cup, "CUP: Critic-Guided Policy Reuse (Zhang et al., 2022)"),
 }
 ABLATIONS: dict[str, Row] = {
     "smec/single-value": Row(_smec.single_value, PAPER),

@@ -10,6 +10,7 @@ from reprise.errors import unknown
 from reprise.method import Method
 from reprise.methods import smec as _smec
 from reprise.methods.cup import cup
+from reprise.methods.multipolar import multipolar
 from reprise.methods.qmp import qmp
 from reprise.schedule import Schedule
 from reprise.tasks import Task
@@ -36,6 +37,9 @@ METHODS: dict[str, Row] = {
     "scratch": Row(scratch, "Soft Actor-Critic (Haarnoja et al., 2018)"),
     "qmp": Row(qmp, "Efficient Multi-Task RL via Selective Behavior Sharing (Zhang et al., 2023)"),
     "cup": Row(cup, "CUP: Critic-Guided Policy Reuse (Zhang et al., 2022)"),
+    "multipolar": Row(
+        multipolar, "MULTIPOLAR: Multi-Source Policy Aggregation (Barekatain et al., 2020)"
+    ),
 }
 ABLATIONS: dict[str, Row] = {
     "smec/single-value": Row(_smec.single_value, PAPER),

@@ -313,7 +313,7 @@ def test_s10_the_declared_bound_corrects_the_choice() -> None:
 def test_the_loss_is_half_the_sum_of_squares_over_heads_and_twins() -> None:
     critics = slopes(([1.0, 2.0, 3.0], 0.0), ([0.0, 0.0, 0.0], 1.0))
     t = one_transition(0.0, 2)._replace(action=jnp.array([2.0]))
-    found = HybridCritic().loss(critics, t, jnp.array([1.0, 1.0, 1.0]))  # type: ignore[arg-type]
+    found = HybridCritic().loss(critics, t, jnp.array([1.0, 1.0, 1.0]), jax.random.key(0))  # type: ignore[arg-type]
     by_hand = 0.5 * ((2 - 1) ** 2 + (4 - 1) ** 2 + (6 - 1) ** 2 + 0.0)
     assert float(found) == pytest.approx(by_hand)
 

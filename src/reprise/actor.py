@@ -10,8 +10,8 @@ from jaxtyping import Array, Float
 
 from reprise.agent import Agent
 from reprise.errors import require
-from reprise.networks import GaussianPolicy, Mlp, ensemble_values
-from reprise.types import Spec, Transition
+from reprise.networks import GaussianPolicy, Linear, Mlp, ensemble_values
+from reprise.types import Gaussian, Spec, Transition
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,18 @@ class Actor(ABC):
     def init(self, key: Array, spec: Spec) -> Any:
         """A policy: (observation, advice) -> Gaussian."""
         return GaussianPolicy(Mlp((spec.obs, *self.hidden, 2 * spec.action), key))
+
+    def after_warmup(self, steps: int) -> Actor:
+        """The same choice for a run whose random warm-up takes so many steps."""
+        return self
+
+    def at(self, updates: int) -> Actor:
+        """The choice in force after so many updates, for one that begins late."""
+        return self
+
+    def export(self, actor: Any) -> tuple[Linear, ...] | None:
+        """The layers of a network that is the whole policy; None if it cannot act by itself."""
+        return actor.body.layers
 
     @abstractmethod
     def loss(
@@ -49,6 +61,13 @@ def soft_loss(
     actor: Any, agent: Agent, t: Transition, key: Array
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
     """alpha log pi(a|s) - min_j Q_j(s, a), a reparameterized, and log pi(a|s)."""
-    action, log_prob = actor(t.obs, t.advice).sample(key)
+    return said_loss(actor(t.obs, t.advice), agent, t, key)
+
+
+def said_loss(
+    policy: Gaussian, agent: Agent, t: Transition, key: Array
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """The same for what the actor says in s."""
+    action, log_prob = policy.sample(key)
     value = ensemble_values(agent.critic, t.obs, action)[:, 0].min()
     return agent.alpha * log_prob - value, log_prob

@@ -42,6 +42,12 @@ class Plan(NamedTuple):
     clock: Int[Array, ""]
     """Steps into the episode."""
     episode: Int[Array, ""]
+    held: Int[Array, ""]
+    """Steps since the last selection."""
+    refused: Int[Array, ""]
+    """Selections since then that did not get control: it is the planner's to count them."""
+    steps: Int[Array, ""]
+    """Steps of all episodes together."""
     chosen: Int[Array, "policies"]
     """N^1"""
     switched: Int[Array, "policies+1 policies"]
@@ -56,24 +62,28 @@ class Plan(NamedTuple):
         n = spec.policies
         zero, blank = np.zeros((), np.int32), np.zeros(n, np.float32)
         counts = np.zeros(n, np.int32), np.zeros((n + 1, n), np.int32)
-        return cls(np.int32(n), zero, zero, zero, *counts, blank, blank)  # pyright: ignore
+        return cls(np.int32(n), *(zero,) * 6, *counts, blank, blank)  # pyright: ignore
 
     def begin(self) -> Plan:
         """A new episode: whatever was intended is over, and nobody precedes the first choice."""
         nobody = np.int32(self.chosen.shape[0])
         zero = np.zeros((), np.int32)
         episode = np.int32(self.episode + 1)
-        return self._replace(policy=nobody, remaining=zero, clock=zero, episode=episode)
+        fresh = self._replace(policy=nobody, remaining=zero, clock=zero, episode=episode)
+        return fresh._replace(held=zero, refused=zero)
 
     def tick(self) -> Plan:
         """One step of the environment has passed."""
-        return self._replace(remaining=self.remaining - 1, clock=self.clock + 1)
+        later = self._replace(remaining=self.remaining - 1, clock=self.clock + 1)
+        return later._replace(held=self.held + 1, steps=self.steps + 1)
 
     def switch(self, policy: Int[Array, ""], steps: Int[Array, ""] | int) -> Plan:
         """Hand control over for some steps, and count it."""
         return self._replace(
             policy=policy.astype(jnp.int32),
             remaining=jnp.asarray(steps, jnp.int32),
+            held=jnp.zeros((), jnp.int32),
+            refused=jnp.zeros((), jnp.int32),
             chosen=self.chosen.at[policy].add(1),
             switched=self.switched.at[self.policy, policy].add(1),
         )

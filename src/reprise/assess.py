@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from reprise import files
 from reprise.agent import Agent
 from reprise.evaluate import Act, Evaluation, episode_seeds, evaluate
 from reprise.method import Method
@@ -53,8 +54,13 @@ def zero_shot(priors: Priors, task: Task, seed: int, episodes: int = 10) -> list
 
 
 def save_actor(folder: Path, agent: Agent, run: Run, evaluation: Evaluation | None) -> None:
-    """The learned task policy as a prior for the next task."""
-    layers = agent.actor.body.layers
+    """The learned task policy as a prior for the next task, or a note why it cannot be one."""
+    layers = run.method.actor.export(agent.actor)
+    if layers is None:
+        files.make_folder(folder)
+        note = f"The task policy of {run.name} acts only together with the run's priors: "
+        files.write_text(folder / "note.txt", note + "reprise.Learner.load(RUN) brings both.\n")
+        return
     obs_dim, action_dim = layers[0].weight.shape[0], layers[-1].weight.shape[1] // 2
     success = {run.task: evaluation.success_any} if evaluation else {}
     card = Card(

@@ -66,13 +66,17 @@ class Critic(ABC):
         return jnp.diagonal(values, axis1=0, axis2=2)
 
     def loss(
-        self, critics: QNetwork, t: Transition, targets: Float[Array, "heads"]
+        self, critics: QNetwork, t: Transition, targets: Float[Array, "heads"], key: Array
     ) -> Float[Array, ""]:
         """J(theta), Eq. (1), for one transition: a sum over heads and twins."""
         errors = ensemble_values(critics, t.obs, t.action) - targets[None]
         # A prior that said nothing usable in s' has no target there.
         known = usable(t.next_advice)[None, : targets.size]
         return 0.5 * jnp.sum(jnp.where(known, errors, 0.0) ** 2)
+
+    def calibrate(self, critics: QNetwork, targets: Float[Array, "batch heads"]) -> QNetwork:
+        """What the networks keep of a batch's targets besides what they learn from them."""
+        return critics
 
     def entropy_bonus(self, agent: Agent, following: Proposals) -> Float[Array, ""]:
         """What SAC adds to the value of the next state."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import jax
 import numpy as np
@@ -15,7 +16,7 @@ from reprise.priors import Faults, Priors
 from reprise.replay import ReplayBuffer
 from reprise.schedule import Schedule
 from reprise.tasks import Arena, Step
-from reprise.types import Advice, Episode, Selection, Spec, Transition
+from reprise.types import Advice, Episode, Place, Selection, Spec, Transition
 
 
 class Tally:
@@ -159,7 +160,8 @@ def begin(
     silence = np.zeros((spec.priors, spec.action), np.float32)
     advice = Advice.of(silence, silence)
     zero = np.float32(0.0)
-    row = Transition(obs, advice, np.int32(0), action, zero, zero, obs, advice)  # pyright: ignore
+    before: Any = (obs, advice, np.int32(0), action, zero, zero)
+    row = Transition(*before, obs, advice, Place.of(0, False))  # pyright: ignore
     return Loop(
         agent=method.init(jax.random.key(seed), spec),
         plan=Plan.start(spec),

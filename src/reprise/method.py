@@ -15,7 +15,7 @@ from reprise.actor import Actor, SoftActor
 from reprise.agent import Agent, Plan, propose
 from reprise.critic import Critic, SoftCritic
 from reprise.errors import require
-from reprise.planner import Planner, Scene, TaskPolicy
+from reprise.planner import Lesson, Planner, Scene, TaskPolicy
 from reprise.types import Advice, PyTree, Spec, Transition
 
 Metrics = dict[str, Float[Array, ""]]
@@ -55,6 +55,11 @@ class Method:
         optim: Any = tuple(adam.init(part) for part in parts)
         planner = self.planner.init(k_planner, spec)
         return Agent(actor, critic, target, log_alpha, planner, optim, jnp.zeros((), jnp.int32))
+
+    def at(self, updates: int) -> Method:
+        """The method in force after so many updates: some choices begin late."""
+        actor = self.actor.at(updates)
+        return self if actor is self.actor else replace(self, actor=actor)
 
     @partial(jax.jit, static_argnums=0)
     def act(
@@ -100,7 +105,7 @@ class Method:
 
     @partial(jax.jit, static_argnums=(0, 4), donate_argnums=1)
     def update(
-        self, agent: Agent, batch: Transition, key: Array, improve: bool
+        self, agent: Agent, batch: Transition, key: Array, improve: bool, drawn: PyTree = ()
     ) -> tuple[Agent, Metrics]:
         """One gradient step on every part; actor and temperature only if `improve`."""
         k_critic, k_actor, k_planner = jax.random.split(key, 3)
@@ -108,7 +113,9 @@ class Method:
         if improve:
             agent, more = self._improve_actor(agent, batch, k_actor)
             metrics |= more
-        planner = self.planner.update(agent, batch, k_planner)
+        rates = improve, self.critic.discount, self.smoothing
+        lesson = Lesson(batch, drawn, *rates, self._descend)
+        planner = self.planner.update(agent, lesson, k_planner)
         return replace(agent, planner=planner, step=agent.step + 1), metrics
 
     def _improve_critic(self, agent: Agent, batch: Transition, key: Array) -> tuple[Agent, Metrics]:
@@ -116,14 +123,17 @@ class Method:
             following = propose(agent.actor, t.next_obs, t.next_advice, k, self.stochastic_priors)
             return self.critic.targets(agent, t, following)
 
-        targets = jax.vmap(target)(batch, jax.random.split(key, len(batch.reward)))
+        keys = jax.random.split(key, len(batch.reward))
+        targets = jax.vmap(target)(batch, keys)
+        more = jax.vmap(partial(jax.random.fold_in, data=1))(keys)
 
         def loss(critic: Any) -> Array:
-            return jax.vmap(partial(self.critic.loss, critic))(batch, targets).mean()
+            return jax.vmap(partial(self.critic.loss, critic))(batch, targets, more).mean()
 
-        value, grads = jax.value_and_grad(loss)(agent.critic)
+        ready = self.critic.calibrate(agent.critic, targets)
+        value, grads = jax.value_and_grad(loss)(ready)
         old: Any = agent.target
-        critic, state = self._descend(agent.critic, grads, agent.optim[0])
+        critic, state = self._descend(ready, grads, agent.optim[0])
         moved: Any = optax.incremental_update(critic, old, self.smoothing)
         agent = replace(agent, critic=critic, target=moved, optim=(state, *agent.optim[1:]))
         return agent, {"critic_loss": value}

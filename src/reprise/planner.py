@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from reprise.agent import Agent, Plan, Proposals
 from reprise.errors import require
+from reprise.replay import ReplayBuffer
 from reprise.types import PyTree, Spec, Transition
 
 Judge = Callable[[int], Float[Array, "samples ensemble policies"]]
@@ -36,11 +37,30 @@ class Choice(NamedTuple):
     bonus: Float[Array, "policies"]
 
 
+class Lesson(NamedTuple):
+    """What a learned planner may learn from at an update, and how the method learns."""
+
+    batch: Transition
+    drawn: PyTree
+    """What `draw` returned."""
+    improve: bool
+    """Whether actors and temperatures learn at this update."""
+    discount: float
+    smoothing: float
+    """How far target networks move."""
+    descend: Callable[[Any, Any, PyTree], tuple[Any, PyTree]]
+    """(parameters, gradients, Adam's state) -> the parameters and the state after one step."""
+
+
 class Planner(ABC):
     """Who acts? `select` is the whole question; only a learned planner needs the rest."""
 
     compares_values: bool = False
     """Whether it weighs policies against each other by value (and so needs rewards >= 0)."""
+
+    def sized(self, hidden: tuple[int, ...]) -> Planner:
+        """The same choice with networks of these widths, if it has any."""
+        return self
 
     def init(self, key: Array, spec: Spec) -> PyTree:
         """Parameters of a learned planner."""
@@ -50,7 +70,11 @@ class Planner(ABC):
     def select(self, agent: Agent, plan: Plan, scene: Scene, key: Array) -> Plan:
         """The plan for this step; the policy it names must be a valid one."""
 
-    def update(self, agent: Agent, batch: Transition, key: Array) -> PyTree:
+    def draw(self, replay: ReplayBuffer, count: int, seed: tuple[int, ...]) -> PyTree:
+        """What a learned planner wants from the buffer at an update, besides the batch."""
+        return ()
+
+    def update(self, agent: Agent, lesson: Lesson, key: Array) -> PyTree:
         """One learning step of a learned planner."""
         return agent.planner
 

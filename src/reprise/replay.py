@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -38,6 +39,14 @@ class ReplayBuffer:
         """Rows drawn uniformly with replacement."""
         rows = self.rng.integers(len(self), size=n)
         return jax.tree.unflatten(self._shape, [column[rows] for column in self._columns])
+
+    def look(self, rows: np.ndarray, read: Callable[[PyTree], PyTree]) -> PyTree:
+        """Only what `read` takes of the rows with these numbers, counted from the first ever added.
+
+        A number that was overwritten or not yet written gives another row: the caller's to know.
+        """
+        where = rows % self.capacity
+        return jax.tree.map(lambda column: column[where], read(self._slots))
 
     def rows(self, start: int, stop: int) -> PyTree:
         """The rows added from the `start`-th to the `stop`-th, oldest first."""

@@ -17,7 +17,7 @@ from reprise.method import Method
 from reprise.priors import Priors
 from reprise.schedule import Schedule
 from reprise.tasks import Arena, Task
-from reprise.types import Advice, Episode, Gaussian, Selection, Transition
+from reprise.types import Advice, Episode, Gaussian, Place, Selection, Transition
 
 TRAINING = 0
 """The purpose that sets training episodes' seeds apart from evaluation's."""
@@ -127,12 +127,14 @@ def _interact(loop: Loop, players: _Players, key: np.ndarray) -> float:
     advice = _advice(loop, players.priors, step.obs)
     before: Any = (loop.obs, loop.advice, np.int32(source), action)
     after: Any = (step.reward, np.float32(step.terminated), step.obs, advice)
-    loop.replay.add(Transition(*before, *after))
+    over = step.terminated or step.truncated
+    place = Place.of(loop.plan.held - 1, over)  # the plan has ticked since
+    loop.replay.add(Transition(*before, *after, place=place))
     loop.step += 1
     loop.note_selection(earlier)
     loop.obs, loop.advice = step.obs, advice
     loop.note_step(source, step, players.arena.position)
-    if step.terminated or step.truncated:
+    if over:
         loop.close_episode(players.method.critic.discount)
         _reset(loop, players.arena, players.priors, players.seed)
     return float(step.reward)
@@ -150,8 +152,10 @@ def _decide(loop: Loop, players: _Players, key: np.ndarray) -> tuple[np.ndarray,
 
 def _learn(loop: Loop, players: _Players, key: np.ndarray) -> None:
     batch = loop.replay.sample(players.schedule.batch)
-    improve = loop.updates % players.method.actor_delay == 0
-    loop.agent, loop.losses = players.method.update(loop.agent, batch, key, improve)
+    method, improve = players.method, loop.updates % players.method.actor_delay == 0
+    drawn = method.planner.draw(loop.replay, len(batch.reward), (players.seed, loop.step))
+    update = method.at(loop.updates).update
+    loop.agent, loop.losses = update(loop.agent, batch, key, improve, drawn)
     loop.updates += 1
     loop.note_losses()
 

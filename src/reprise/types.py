@@ -67,6 +67,20 @@ class Advice(NamedTuple):
         return cls(Gaussian(mean, log_std), np.ones(mean.shape[:-1], np.bool_))  # pyright: ignore
 
 
+class Place(NamedTuple):
+    """Where a step lies in its selection and its episode."""
+
+    held: Int[Array, ""]
+    """Steps since the last selection, which decided who takes this one; 0 right after it."""
+    last: Bool[Array, ""]
+    """The episode ended with it, by a termination or at a time limit."""
+
+    @classmethod
+    def of(cls, held: Any, last: Any) -> Place:
+        """A place in plain numbers."""
+        return cls(np.int32(held), np.bool_(last))  # pyright: ignore
+
+
 class Transition(NamedTuple):
     """One step. `advice` is what every prior would do: priors are queried once per state, ever."""
 
@@ -80,6 +94,8 @@ class Transition(NamedTuple):
     """A true termination only: beyond a time limit the value exists, so bootstrapping goes on."""
     next_obs: Float[Array, "obs"]
     next_advice: Advice
+    place: Place | None = None
+    """None in transitions that no run made."""
 
 
 class Episode(NamedTuple):

@@ -9,6 +9,9 @@ from typing import Any, Literal, NamedTuple
 from reprise.errors import unknown
 from reprise.method import Method
 from reprise.methods import smec as _smec
+from reprise.methods.cup import cup
+from reprise.methods.multipolar import multipolar
+from reprise.methods.qmp import qmp
 from reprise.schedule import Schedule
 from reprise.tasks import Task
 
@@ -32,6 +35,11 @@ PAPER = "On the Value of Myopic Behavior in Policy Reuse"
 METHODS: dict[str, Row] = {
     "smec": Row(_smec.smec, PAPER),
     "scratch": Row(scratch, "Soft Actor-Critic (Haarnoja et al., 2018)"),
+    "qmp": Row(qmp, "Efficient Multi-Task RL via Selective Behavior Sharing (Zhang et al., 2023)"),
+    "cup": Row(cup, "CUP: Critic-Guided Policy Reuse (Zhang et al., 2022)"),
+    "multipolar": Row(
+        multipolar, "MULTIPOLAR: Multi-Source Policy Aggregation (Barekatain et al., 2020)"
+    ),
 }
 ABLATIONS: dict[str, Row] = {
     "smec/single-value": Row(_smec.single_value, PAPER),
@@ -79,11 +87,12 @@ def prepare(name: str, task: Task, preset: Preset = "small") -> Setup:
     sizes = _PAPER if preset == "paper" else _SMALL | dict(task.small)
     method = rows[name].build(task.h, task.c)
     critic = replace(method.critic, hidden=sizes["hidden"], layer_norm=sizes["layer_norm"])
-    actor = replace(method.actor, hidden=sizes["hidden"])
+    actor = replace(method.actor, hidden=sizes["hidden"]).after_warmup(sizes["warmup"])
     method = replace(
         method,
         critic=critic,
         actor=actor,
+        planner=method.planner.sized(sizes["hidden"]),
         learning_rate=sizes["learning_rate"],
         smoothing=sizes["smoothing"],
         reward_lower_bound=task.reward_lower_bound,

@@ -148,9 +148,22 @@ def _unsafe_call(node: ast.Call) -> list[str]:
     return []
 
 
+# The one door through which a prior may run code; tests/test_references.py shows that it stays
+# shut without --trust-code.
+BY_HAND = {"priors/code.py": "import_module"}
+
+
+def allowed(path: Path) -> str:
+    return BY_HAND.get(path.relative_to(SOURCE).as_posix(), "nothing")
+
+
 @each_module()
 def test_no_code_comes_from_data(path: Path) -> None:
-    assert unsafe(tree_of(path)) == []
+    assert [name for name in unsafe(tree_of(path)) if not name.endswith(allowed(path))] == []
+
+
+def test_the_one_door_for_code_is_still_needed() -> None:
+    assert all(unsafe(tree_of(SOURCE / name)) for name in BY_HAND)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +188,7 @@ def test_the_search_for_unsafe_code_finds_it(text: str) -> None:
 @each_module()
 def test_forbidden_words_are_not_in_the_text_either(path: Path) -> None:
     words = r"\b(pickle|eval\(|exec\(|yaml\.load\b|import_module|__import__)"
-    assert re.findall(words, path.read_text()) == []
+    assert [word for word in re.findall(words, path.read_text()) if word != allowed(path)] == []
 
 
 @each_module()

@@ -15,7 +15,7 @@ from reprise import checkpoint
 from reprise.methods.smec import random, smec
 from reprise.priors import Faults, Foreign, Priors
 from reprise.priors.guard import PATIENCE, WINDOW
-from reprise.priors.library import ForeignCard
+from reprise.priors.prior import ForeignCard
 from reprise.train import train
 from toys import line, priors, reporting, same, small
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from reprise.priors.guard import Faults
-from reprise.priors.library import Foreign, PriorRecord, Priors
+from reprise.priors.library import Priors
 from reprise.priors.policy import Card, Policy, load, save
+from reprise.priors.prior import Foreign, PriorRecord
 from reprise.priors.references import resolve, zoo
 
 __all__ = [

@@ -15,7 +15,7 @@ import numpy as np
 
 from reprise import files
 from reprise.errors import PolicyFileError, unknown
-from reprise.priors.library import Foreign, ForeignCard, Prior
+from reprise.priors.prior import Foreign, ForeignCard, Prior
 from reprise.priors.source import brief, json_object, read, shown
 
 SCHEMA = 1

@@ -20,7 +20,7 @@ import numpy as np
 
 from reprise import files
 from reprise.errors import UserError
-from reprise.priors.library import Foreign, ForeignCard
+from reprise.priors.prior import Foreign, ForeignCard
 
 FILE_FACTORY = "policy"
 

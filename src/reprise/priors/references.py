@@ -10,8 +10,9 @@ import numpy as np
 
 from reprise.errors import PolicyFileError, UserError, unknown
 from reprise.priors import adapter, code, onnx, sb3, scripted
-from reprise.priors.library import Foreign, Priors
+from reprise.priors.library import Priors
 from reprise.priors.policy import Policy, load
+from reprise.priors.prior import Foreign
 from reprise.priors.source import shown
 
 Found = Policy | Foreign

@@ -28,9 +28,9 @@ def task(id: str) -> Task:
 def make(id: str, render_mode: str | None = None) -> gymnasium.Env[Any, Any]:
     """The environment without Gymnasium's own time limit: an arena has one."""
     try:
-        env = gymnasium.make(
-            id, render_mode=render_mode, max_episode_steps=-1, disable_env_checker=True
-        )
+        # Only where it is asked for: not every environment knows the word.
+        drawn = {"render_mode": render_mode} if render_mode else {}
+        env = gymnasium.make(id, max_episode_steps=-1, disable_env_checker=True, **drawn)
     except (Error, ImportError) as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"task 'gym/{id}' cannot be made: {reason}") from error

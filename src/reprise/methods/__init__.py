@@ -10,6 +10,7 @@ from reprise.errors import unknown
 from reprise.method import Method
 from reprise.methods import smec as _smec
 from reprise.methods.cup import cup
+from reprise.methods.mamba import mamba
 from reprise.methods.multipolar import multipolar
 from reprise.methods.qmp import qmp
 from reprise.schedule import Schedule
@@ -39,6 +40,9 @@ METHODS: dict[str, Row] = {
     "cup": Row(cup, "CUP: Critic-Guided Policy Reuse (Zhang et al., 2022)"),
     "multipolar": Row(
         multipolar, "MULTIPOLAR: Multi-Source Policy Aggregation (Barekatain et al., 2020)"
+    ),
+    "mamba": Row(
+        mamba, "Policy Improvement via Imitation of Multiple Oracles (Cheng et al., 2020)"
     ),
 }
 ABLATIONS: dict[str, Row] = {

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 from reprise.errors import unknown
 from reprise.method import Method
 from reprise.methods import smec as _smec
+from reprise.methods.ac_teach import ac_teach
 from reprise.methods.cup import cup
 from reprise.methods.mamba import mamba
 from reprise.methods.multipolar import multipolar
@@ -37,6 +38,7 @@ METHODS: dict[str, Row] = {
     "smec": Row(_smec.smec, PAPER),
     "scratch": Row(scratch, "Soft Actor-Critic (Haarnoja et al., 2018)"),
     "qmp": Row(qmp, "Efficient Multi-Task RL via Selective Behavior Sharing (Zhang et al., 2023)"),
+    "ac-teach": Row(ac_teach, "AC-Teach: A Bayesian Actor-Critic Method (Kurenkov et al., 2019)"),
     "cup": Row(cup, "CUP: Critic-Guided Policy Reuse (Zhang et al., 2022)"),
     "multipolar": Row(
         multipolar, "MULTIPOLAR: Multi-Source Policy Aggregation (Barekatain et al., 2020)"

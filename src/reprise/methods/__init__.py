@@ -14,6 +14,7 @@ from reprise.methods.cup import cup
 from reprise.methods.mamba import mamba
 from reprise.methods.multipolar import multipolar
 from reprise.methods.qmp import qmp
+from reprise.methods.skills import skills
 from reprise.schedule import Schedule
 from reprise.tasks import Task
 
@@ -46,6 +47,7 @@ METHODS: dict[str, Row] = {
     "mamba": Row(
         mamba, "Policy Improvement via Imitation of Multiple Oracles (Cheng et al., 2020)"
     ),
+    "skills": Row(skills, "SkillS: Adaptive Skill Sequencing (Vezzani et al., 2022)"),
 }
 ABLATIONS: dict[str, Row] = {
     "smec/single-value": Row(_smec.single_value, PAPER),

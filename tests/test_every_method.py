@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -17,50 +19,88 @@ from reprise.errors import UserError
 from reprise.loop import Loop
 from reprise.method import Method
 from reprise.methods import ABLATIONS, METHODS
+from reprise.priors import Foreign, Priors
 from reprise.train import Progress, train
-from reprise.types import Advice, Spec
-from toys import BRISK, batch, line, priors, raw, same, small
+from reprise.types import Advice, Gaussian, Spec
+from toys import BRISK, line, priors, raw, same, small
 
 ROWS = METHODS | ABLATIONS
 ALL = pytest.mark.parametrize("name", ROWS)
-LIKE_SCRATCH = pytest.mark.parametrize("name", [n for n in ROWS if n != "scratch"])
 SPEC = Spec(obs=2, action=1, priors=3)
+STEPS, CUTS = 150, (47, 100)
+SAME_AGENT = [*ABLATIONS, "smec", "qmp", "cup", "mamba"]
+"""Methods that are Scratch without priors, in every array that they learn."""
+SAME_POLICY = ["multipolar", "skills"]
+"""Methods that learn something besides, which without priors has no influence."""
 
 
 def build(name: str) -> Method:
-    return small(ROWS[name].build(10, 1.0))
+    """A named method with tiny networks; whatever begins late begins in the middle of a run."""
+    method = small(ROWS[name].build(10, 1.0))
+    return replace(method, actor=method.actor.after_warmup(20))
 
 
-def run(method: Method, steps: int = 120, count: int = 3, **options: Any) -> Progress:
-    *_, last = train(
-        method, line(30), priors(count), steps=steps, seed=2, schedule=BRISK, **options
-    )
+def play(method: Method, library: Priors, **options: Any) -> Progress:
+    *_, last = train(method, line(30), library, steps=STEPS, seed=2, schedule=BRISK, **options)
     return last
 
 
+class Straight(NamedTuple):
+    """An undisturbed run, its checkpoints, and the compilations at its last reports."""
+
+    last: Progress
+    folder: Path
+    compiled: list[tuple[int, int]]
+
+
+def compilations() -> tuple[int, int]:
+    return Method.act._cache_size(), Method.update._cache_size()  # type: ignore[attr-defined]
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Straight]:
+    """One run per method that all tests share: compiling is what costs time here."""
+
+    @cache
+    def run(name: str) -> Straight:
+        folder, held, compiled = tmp_path_factory.mktemp("runs"), [], []
+        reports = train(
+            build(name), line(30), priors(3), steps=STEPS, seed=2, schedule=BRISK,
+            resume=held.append, pause=lambda: held[0].step in (*CUTS, 149),
+        )  # fmt: skip
+        for progress in reports:
+            if progress.step in CUTS:
+                checkpoint.save(folder / str(progress.step), progress.loop, {})
+            if progress.step >= 100:
+                compiled.append(compilations())
+        return Straight(progress, folder, compiled)
+
+    return run
+
+
+Runs = Callable[[str], Straight]
+
+
 @ALL
-def test_it_acts_within_bounds_and_learns_without_nan(name: str) -> None:
-    last = run(build(name))
-    rows = last.loop.replay.rows(0, 120)
+def test_it_acts_within_bounds_and_learns_without_nan(name: str, straight: Runs) -> None:
+    last = straight(name).last
+    rows = last.loop.replay.rows(0, STEPS)
     assert (abs(rows.action) <= 1.0).all()
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(last.agent))
-    assert last.loop.updates == 91
+    assert last.loop.updates == STEPS - 29
     assert all(np.isfinite(v) for k, v in last.metrics.items() if k.endswith("loss"))
 
 
 @ALL
-def test_it_compiles_once_per_shape_and_never_again(name: str) -> None:
-    method = replace(build(name), learning_rate=1.234e-4)  # nobody else's compilation
-    counts: list[tuple[int, int]] = []
-    for progress in train(method, line(30), priors(3), steps=300, schedule=BRISK):
-        if progress.step >= 100:
-            counts.append((Method.act._cache_size(), Method.update._cache_size()))  # type: ignore[attr-defined]
+def test_it_compiles_once_per_shape_and_never_again(name: str, straight: Runs) -> None:
+    counts = straight(name).compiled
+    assert len(counts) > 2
     assert counts[0] == counts[-1]
 
 
 @ALL
-def test_the_same_seed_gives_the_same_bits(name: str) -> None:
-    assert same(run(build(name)).agent, run(build(name)).agent)
+def test_the_same_seed_gives_the_same_bits(name: str, straight: Runs) -> None:
+    assert same(play(build(name), priors(3)).agent, straight(name).last.agent)
 
 
 @ALL
@@ -75,8 +115,8 @@ def test_it_survives_a_round_trip_through_json(name: str, tmp_path: Path) -> Non
 
 
 @ALL
-def test_its_knowledge_survives_a_round_trip_through_safetensors(name: str) -> None:
-    agent = run(build(name)).agent
+def test_its_knowledge_survives_a_round_trip_through_safetensors(name: str, straight: Runs) -> None:
+    agent = straight(name).last.agent
     data = arrays.pack(arrays.named(agent))
     fresh = build(name).init(jax.random.key(9), SPEC)
     loaded = arrays.fill(fresh, arrays.unpack(data, "test"), "test")
@@ -85,65 +125,105 @@ def test_its_knowledge_survives_a_round_trip_through_safetensors(name: str) -> N
 
 
 @ALL
-@pytest.mark.parametrize("cut", [47, 100])
+@pytest.mark.parametrize("cut", CUTS)
 def test_it_continues_exactly_from_the_middle_of_an_episode(
-    name: str, cut: int, tmp_path: Path
+    name: str, cut: int, straight: Runs
 ) -> None:
-    method = build(name)
-    hit: list[Loop] = []
-    for progress in train(
-        method, line(30), priors(3), steps=150, seed=2, schedule=BRISK,
-        pause=lambda: len(hit) == 0 and clock.step == cut,
-        resume=lambda loop: hit.clear() or setattr(clock, "loop", loop),
-    ):  # fmt: skip
-        if progress.step == cut:
-            checkpoint.save(tmp_path, progress.loop, {})
-            hit.append(progress.loop)
-            break
-    straight = run(method, 150)
-    resumed = run(method, 150, resume=lambda loop: _restore(tmp_path, loop))
-    assert same(resumed.agent, straight.agent)
-    assert same(resumed.loop.plan, straight.loop.plan)
-    assert same(resumed.loop.replay.rows(0, 150), straight.loop.replay.rows(0, 150))
-    assert resumed.metrics == pytest.approx(straight.metrics, nan_ok=True)
+    whole = straight(name)
+
+    def restore(loop: Loop) -> None:
+        assert checkpoint.load(whole.folder / str(cut), loop, pytest.fail) is not None
+
+    resumed = play(build(name), priors(3), resume=restore)
+    assert same(resumed.agent, whole.last.agent)
+    assert same(resumed.loop.plan, whole.last.loop.plan)
+    assert same(resumed.loop.replay.rows(0, STEPS), whole.last.loop.replay.rows(0, STEPS))
+    assert resumed.metrics == pytest.approx(whole.last.metrics, nan_ok=True)
 
 
-class _Clock:
-    """The step of the loop that is running, for `pause`."""
-
-    loop: Loop | None = None
-
-    @property
-    def step(self) -> int:
-        return self.loop.step if self.loop else -1
+@pytest.fixture(scope="module")
+def alone() -> Callable[[str], Progress]:
+    """A run without priors; actors learn at every update, which saves a compilation."""
+    return cache(lambda name: play(replace(build(name), actor_delay=1), priors(0)))
 
 
-clock = _Clock()
+@pytest.mark.parametrize("name", SAME_AGENT)
+def test_without_priors_it_is_scratch_bit_for_bit(name: str, alone: Any) -> None:
+    assert same(alone(name).agent, alone("scratch").agent)
 
 
-def _restore(folder: Path, loop: Loop) -> None:
-    assert checkpoint.load(folder, loop, pytest.fail) is not None
-
-
-@LIKE_SCRATCH
-def test_without_priors_it_is_scratch_bit_for_bit(name: str) -> None:
-    mine, its = run(build(name), count=0).agent, run(build("scratch"), count=0).agent
-    # MultiPolar has an empty scale besides, one entry for each of no priors.
+@pytest.mark.parametrize("name", SAME_POLICY)
+def test_without_priors_it_learns_what_scratch_does_bit_for_bit(name: str, alone: Any) -> None:
+    mine, its = alone(name).agent, alone("scratch").agent
     assert same(mine.actor.body, its.actor.body)
-    assert name == "multipolar" or same(mine, its)
     assert same((mine.critic, mine.target, mine.log_alpha), (its.critic, its.target, its.log_alpha))
 
 
+def test_without_priors_ac_teach_behaves_as_its_task_policy(alone: Any) -> None:
+    assert set(alone("ac-teach").loop.replay.rows(40, STEPS).source.tolist()) == {0}
+
+
+def test_every_method_says_what_becomes_of_it_without_priors() -> None:
+    assert {*SAME_AGENT, *SAME_POLICY, "ac-teach", "scratch"} == set(ROWS)
+
+
+def mute() -> Priors:
+    """Three priors of which the second never says anything usable."""
+    first, second, third = priors(3).policies
+    broken = Foreign(second.card, lambda obs: np.full((len(obs), 1), np.nan))
+    return Priors([first, broken, third])
+
+
 @ALL
-def test_acting_cannot_alter_knowledge_nor_learning_intention(name: str) -> None:
-    method = build(name)
+def test_a_prior_with_nothing_usable_to_say_is_never_chosen(name: str) -> None:
+    last = play(build(name), mute())
+    rows = last.loop.replay.rows(0, STEPS)
+    assert not rows.advice.valid[:, 1].any() and rows.advice.valid[:, 0].all()
+    assert 2 not in rows.source
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(last.agent))
+
+
+def garbled(say: Advice, noise: float) -> Advice:
+    """The same advice, but for the second prior, who is not valid and says something else."""
+    mean, log_std = np.array(say.says.mean), np.array(say.says.log_std)
+    mean[..., 1, :], log_std[..., 1, :] = noise, -noise
+    valid = np.array(say.valid)
+    valid[..., 1] = False
+    return Advice(Gaussian(mean, log_std), valid)  # type: ignore[arg-type]
+
+
+@ALL
+def test_what_an_invalid_prior_says_changes_nothing(name: str, straight: Runs) -> None:
+    method, loop = build(name), straight(name).last.loop
+    rows = loop.replay.rows(STEPS - BRISK.batch, STEPS)
+    drawn = method.planner.draw(loop.replay, BRISK.batch, (0, 0))
+    if drawn:  # windows hold validity, not advice
+        drawn.valid[:, 1] = drawn.next_valid[:, 1] = False
+    results = []
+    for noise in (0.3, -1.7):
+        agent = jax.tree.map(jax.numpy.array, loop.agent)
+        here, there = garbled(rows.advice, noise), garbled(rows.next_advice, noise)
+        batch = rows._replace(advice=here, next_advice=there)
+        agent, _ = method.update(agent, batch, raw(0), True, drawn)
+        say = jax.tree.map(lambda x: x[0], here)
+        plan, action = method.act(agent, Plan.start(SPEC).begin(), rows.obs[0], say, raw(1))
+        results.append((agent, plan.policy, action))
+        assert int(plan.policy) != 2
+    assert same(*results)
+
+
+@ALL
+def test_acting_cannot_alter_knowledge_nor_learning_intention(name: str, straight: Runs) -> None:
+    method, loop = build(name), straight(name).last.loop
     agent = method.init(jax.random.key(0), SPEC)
     before = [np.array(leaf) for leaf in jax.tree.leaves(agent)]
-    say = Advice.of(np.zeros((3, 1), np.float32), np.zeros((3, 1), np.float32))
-    result = method.act(agent, Plan.start(SPEC).begin(), np.ones(2, np.float32), say, raw(0))
+    rows = loop.replay.rows(STEPS - BRISK.batch, STEPS)
+    say = jax.tree.map(lambda x: x[0], rows.advice)
+    result = method.act(agent, Plan.start(SPEC).begin(), rows.obs[0], say, raw(0))
     assert not any(isinstance(part, Agent) for part in result)
     assert same(before, jax.tree.leaves(agent))
-    learned, metrics = method.update(agent, batch(SPEC), raw(1), True)
+    drawn = method.planner.draw(loop.replay, BRISK.batch, (0, 0))
+    learned, metrics = method.update(agent, rows, raw(1), True, drawn)
     assert isinstance(learned, Agent)
     assert set(metrics) == {"critic_loss", "actor_loss", "alpha", "entropy"}
 

@@ -9,9 +9,12 @@ from typing import Any, Literal, NamedTuple
 from reprise.errors import unknown
 from reprise.method import Method
 from reprise.methods import smec as _smec
+from reprise.methods.ac_teach import ac_teach
 from reprise.methods.cup import cup
+from reprise.methods.mamba import mamba
 from reprise.methods.multipolar import multipolar
 from reprise.methods.qmp import qmp
+from reprise.methods.skills import skills
 from reprise.schedule import Schedule
 from reprise.tasks import Task
 
@@ -36,10 +39,15 @@ METHODS: dict[str, Row] = {
     "smec": Row(_smec.smec, PAPER),
     "scratch": Row(scratch, "Soft Actor-Critic (Haarnoja et al., 2018)"),
     "qmp": Row(qmp, "Efficient Multi-Task RL via Selective Behavior Sharing (Zhang et al., 2023)"),
+    "ac-teach": Row(ac_teach, "AC-Teach: A Bayesian Actor-Critic Method (Kurenkov et al., 2019)"),
     "cup": Row(cup, "CUP: Critic-Guided Policy Reuse (Zhang et al., 2022)"),
     "multipolar": Row(
         multipolar, "MULTIPOLAR: Multi-Source Policy Aggregation (Barekatain et al., 2020)"
     ),
+    "mamba": Row(
+        mamba, "Policy Improvement via Imitation of Multiple Oracles (Cheng et al., 2020)"
+    ),
+    "skills": Row(skills, "SkillS: Adaptive Skill Sequencing (Vezzani et al., 2022)"),
 }
 ABLATIONS: dict[str, Row] = {
     "smec/single-value": Row(_smec.single_value, PAPER),

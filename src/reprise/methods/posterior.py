@@ -1,0 +1,66 @@
+"""A network that knows how sure it is: what AC-Teach's critic is made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from reprise.networks import QNetwork
+from reprise.types import Transition
+
+
+class PosteriorNetwork(QNetwork):
+    """Q with a posterior: several heads on one trunk, or one head under dropout masks."""
+
+    variance: Float[Array, ""]
+    """Of the targets, running."""
+    keep: float | None = eqx.field(static=True)
+    members: int = eqx.field(static=True)
+
+    def __call__(
+        self, obs: Float[Array, "obs"], action: Float[Array, "action"]
+    ) -> Float[Array, "1"]:
+        """The mean of the heads; no dropout."""
+        return self.body(jnp.concatenate([obs, action])).mean(keepdims=True)
+
+    def draw(
+        self, obs: Float[Array, "obs"], action: Float[Array, "action"], masks: int, key: Array
+    ) -> Float[Array, "draws"]:
+        """The posterior of Q(s, a): every head, or one value for each of so many masks."""
+        x = jnp.concatenate([obs, action])
+        if self.keep is None:
+            return self.body(x)
+        return jax.vmap(lambda k: self._masked(x, k)[0])(jax.random.split(key, masks))
+
+    def _masked(self, x: Float[Array, "inputs"], key: Array) -> Float[Array, "1"]:
+        """Dense, layer norm, ReLU, dropout."""
+        keep = self.keep or 1.0
+        for depth, layer in enumerate(self.body.layers[:-1]):
+            x = layer(x)
+            x = jax.nn.relu(self.body.norms[depth](x) if self.body.norms else x)
+            held = jax.random.bernoulli(jax.random.fold_in(key, depth), keep, x.shape)
+            x = jnp.where(held, x / keep, 0.0)
+        return self.body.layers[-1](x)
+
+
+def draws(
+    critics: Any, obs: Float[Array, "obs"], action: Float[Array, "action"], masks: int, key: Array
+) -> Float[Array, "draws"]:
+    """The posterior of min_j Q_j(s, a)."""
+    return jax.vmap(lambda net: net.draw(obs, action, masks, key))(critics).min(axis=0)
+
+
+def spread(critics: Any) -> Float[Array, ""]:
+    """The running variance of the targets, kept away from 0."""
+    return jnp.maximum(critics.variance.max(), 1e-6)
+
+
+def identity(t: Transition) -> Array:
+    """A key that is a transition's own, so that a head sees the same share of them for ever."""
+    words = jax.lax.bitcast_convert_type(jnp.concatenate([t.obs, t.action]), jnp.uint32)
+    odd = jnp.uint32(2654435761) * (2 * jnp.arange(words.size, dtype=jnp.uint32) + 1)
+    return jax.random.fold_in(jax.random.key(0), (words * odd).sum(dtype=jnp.uint32))

@@ -1,0 +1,284 @@
+"""AC-Teach: methods.md section 4.2."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from reprise.agent import Agent, Plan
+from reprise.method import Method
+from reprise.methods.ac_teach import MixtureCritic, PosteriorActor, Thompson, thompson
+from reprise.methods.ac_teach import ac_teach as published
+from reprise.methods.posterior import PosteriorNetwork, draws, identity, spread
+from reprise.types import Spec, Transition
+from stubs import agent_of, fixed, formula, proposals, says, scene, transition
+from toys import batch, blank_plan, raw, same, small
+
+KEY = jax.random.key(0)
+SPEC = Spec(2, 1, 1)
+DROPOUT = replace(MixtureCritic(), keep=0.9)
+POSTERIORS = pytest.mark.parametrize("critic", [MixtureCritic(), DROPOUT], ids=["heads", "masks"])
+
+
+def method(critic: MixtureCritic) -> Method:
+    return small(replace(published(), critic=critic, actor_delay=1))
+
+
+# --- commitment ---
+
+
+def attempts(planner: Thompson, gap: float, limit: int = 200) -> int:
+    """At which attempt of a challenger that is `gap` better the policy in control gives way."""
+    values = jnp.array([[-1.0, gap - 1.0], [1.0, gap + 1.0]])  # N(0, 1) and N(gap, 1)
+    plan = blank_plan(SPEC).switch(jnp.int32(0), 0)
+    sure = planner.confidence(values, jnp.int32(1), jnp.int32(0), jnp.float32(0.1))
+    challenge = jax.jit(lambda plan: planner.commit(plan, jnp.int32(1), sure, jnp.ones(2, bool)))
+    for attempt in range(1, limit):
+        plan = challenge(plan)
+        if int(plan.policy) == 1:
+            assert int(plan.refused) == 0
+            return attempt
+        assert int(plan.refused) == attempt
+    return limit
+
+
+def test_a_a_slightly_better_challenger_is_refused_eight_times() -> None:
+    assert attempts(Thompson(), 0.2) == 9
+    assert attempts(Thompson(release_sign=True), 0.2) == 31
+
+
+def test_a_the_confidence_is_that_the_new_one_is_better() -> None:
+    values = jnp.array([[-1.0, -0.8], [1.0, 1.2]])
+    old, new, noise = jnp.int32(0), jnp.int32(1), jnp.float32(0.1)
+    p = float(Thompson().confidence(values, new, old, noise))
+    assert p == pytest.approx(norm.cdf(0.2 / np.sqrt(2.1)), rel=1e-5)
+    assert p == pytest.approx(0.555, abs=1e-3)
+    released = Thompson(release_sign=True).confidence(values, new, old, noise)
+    assert float(released) == pytest.approx(1.0 - p, rel=1e-5)
+
+
+def test_a_a_clearly_better_challenger_takes_over_at_once() -> None:
+    assert attempts(Thompson(), 3.0) == 1
+
+
+def test_b_a_worse_challenger_waits_until_the_threshold_has_fallen_below_its_chance() -> None:
+    p = norm.cdf(-1.0 / np.sqrt(2.1))
+    refusals = int(np.ceil(np.log(p / 0.6) / np.log(0.99)))
+    assert refusals > 50
+    assert attempts(Thompson(), -1.0) == 1 + refusals
+
+
+def test_f_an_episode_ends_the_commitment_and_its_count() -> None:
+    plan = blank_plan(SPEC).switch(jnp.int32(0), 0)._replace(refused=jnp.int32(5))
+    fresh = jax.tree.map(jnp.asarray, plan.begin())
+    assert int(fresh.refused) == 0
+    # Nobody is in control: the challenger need not be better.
+    worse = Thompson().commit(fresh, jnp.int32(1), jnp.float32(0.0), jnp.ones(2, bool))
+    assert int(worse.policy) == 1
+
+
+def test_whoever_has_nothing_usable_to_say_loses_control_and_is_not_drawn() -> None:
+    plan = blank_plan(SPEC).switch(jnp.int32(1), 0)
+    silent = jnp.array([True, False])
+    lost = Thompson().commit(plan, jnp.int32(0), jnp.float32(0.0), silent)
+    assert int(lost.policy) == 0
+    values = jnp.array([[0.0, 9.0], [0.0, 9.0]])
+    assert {int(thompson(values, silent, jax.random.key(n))) for n in range(5)} == {0}
+
+
+def test_each_policy_is_drawn_independently() -> None:
+    # Rows (0, 1) and (1, 0). Drawn together, each would win half the time; drawn apart, the
+    # second wins only if the draws are 0 and 1.
+    values = jnp.array([[0.0, 1.0], [1.0, 0.0]])
+    pick = jax.jit(jax.vmap(lambda k: thompson(values, jnp.ones(2, bool), k)))
+    assert float(pick(jax.random.split(KEY, 4_000)).mean()) == pytest.approx(0.25, abs=0.03)
+
+
+# --- the target ---
+
+
+def test_d_the_target_follows_the_policy_that_the_online_critic_prefers() -> None:
+    # Q = 1 at the actor's action 0.1, 5 at the teacher's 0.5; the target network says ten times it.
+    online, slow = (
+        formula(lambda s, a: 10.0 * a, 0.0, 3.0),
+        formula(lambda s, a: 100.0 * a, 0.0, 3.0),
+    )
+    agent = agent_of(online, slow, log_alpha=jnp.log(2.0))
+    t = transition(says([0.5]), reward=1.0, terminated=0.0)
+    following = proposals([0.1, 0.5])._replace(log_prob=jnp.float32(-0.7))
+    critic = MixtureCritic(discount=0.9)
+    assert float(critic.targets(agent, t, following)[0]) == pytest.approx(1.0 + 0.9 * 50.0)
+    done = t._replace(terminated=jnp.float32(1.0))
+    assert float(critic.targets(agent, done, following)[0]) == pytest.approx(1.0)
+    silent = following._replace(valid=jnp.array([True, False]))
+    assert float(critic.targets(agent, t, silent)[0]) == pytest.approx(1.0 + 0.9 * 10.0)
+
+
+def test_d_the_entropy_bonus_is_the_task_policys_alone() -> None:
+    agent = agent_of(formula(lambda s, a: 10.0 * a), log_alpha=jnp.log(2.0))
+    t = transition(says([0.5]), reward=0.0, terminated=0.0)
+    critic = MixtureCritic(discount=1.0 - 1e-6, entropy_backup=True)
+    for teacher, expected in ((0.5, 5.0), (0.05, 1.0 + 2.0 * 0.7)):
+        following = proposals([0.1, teacher])._replace(log_prob=jnp.float32(-0.7))
+        assert float(critic.targets(agent, t, following)[0]) == pytest.approx(expected, rel=1e-4)
+
+
+# --- the posterior ---
+
+
+def network(critic: MixtureCritic) -> Any:
+    found = replace(critic, hidden=(16, 16)).init(KEY, SPEC)
+    assert isinstance(found, PosteriorNetwork)
+    return found
+
+
+def test_the_target_network_has_no_dropout_and_the_posterior_has() -> None:
+    net = network(DROPOUT)
+    obs, action = jnp.ones(2), jnp.ones(1)
+    judged = DROPOUT.judge(net, obs, action[None])
+    plain = jax.vmap(lambda twin: twin.body(jnp.ones(3)))(net)
+    np.testing.assert_allclose(judged, plain, rtol=1e-6)
+    masked = draws(net, obs, action, 50, KEY)
+    assert masked.shape == (50,)
+    assert float(masked.std()) > 0.0
+    assert not same(masked, draws(net, obs, action, 50, jax.random.key(1)))
+
+
+def test_the_heads_are_the_posterior_and_their_mean_the_value() -> None:
+    net = network(MixtureCritic())
+    obs, action = jnp.ones(2), jnp.ones(1)
+    heads = jax.vmap(lambda twin: twin.body(jnp.ones(3)))(net)
+    assert heads.shape == (2, 5)
+    np.testing.assert_allclose(draws(net, obs, action, 50, KEY), heads.min(axis=0), rtol=1e-6)
+    judged = MixtureCritic().judge(net, obs, action[None])
+    np.testing.assert_allclose(judged[:, 0], heads.mean(axis=1), rtol=1e-6)
+
+
+@POSTERIORS
+def test_the_actor_is_improved_on_the_mean_of_the_posterior_of_the_smaller_twin(
+    critic: MixtureCritic,
+) -> None:
+    net, actor = network(critic), fixed(0.3)
+    agent, t = agent_of(net, actor=actor, log_alpha=jnp.log(0.5)), transition(says([0.5]))
+    value, log_prob = PosteriorActor().loss(actor, agent, t, KEY)
+    action, expected_log_prob = actor(t.obs, t.advice).sample(KEY)
+    posterior = draws(net, t.obs, action, 5, jax.random.fold_in(KEY, 1))
+    assert posterior.shape == (5,)
+    assert float(value) == pytest.approx(
+        float(0.5 * expected_log_prob - posterior.mean()), rel=1e-5
+    )
+    assert float(log_prob) == float(expected_log_prob)
+
+
+def some(n: int) -> Transition:
+    return jax.tree.map(lambda x: jnp.asarray(x[n]), batch(SPEC, 400))
+
+
+def test_a_head_learns_from_its_own_share_of_the_transitions_and_always_the_same() -> None:
+    rows = batch(SPEC, 400)
+    seen = jax.vmap(lambda t: jax.random.bernoulli(identity(t), 0.8, (5,)))(rows)
+    again = jax.vmap(lambda t: jax.random.bernoulli(identity(t), 0.8, (5,)))(rows)
+    assert same(seen, again)
+    np.testing.assert_allclose(seen.mean(axis=0), 0.8, atol=0.06)
+    assert (np.asarray(seen).std(axis=1) > 0).mean() > 0.5, "heads see different transitions"
+    other = identity(some(0)._replace(action=some(0).action + 1e-6))
+    assert not same(jax.random.key_data(identity(some(0))), jax.random.key_data(other))
+
+
+def test_the_loss_of_the_heads_is_the_square_of_the_errors_they_see() -> None:
+    net, critic = network(MixtureCritic()), MixtureCritic()
+    targets = jnp.array([2.0])
+    masks = [np.asarray(jax.random.bernoulli(identity(some(n)), 0.8, (5,))) for n in range(8)]
+    assert not all(mask.all() for mask in masks)
+    for n, mask in enumerate(masks):
+        t = some(n)
+        heads = jax.vmap(lambda twin, t=t: twin.body(jnp.concatenate([t.obs, t.action])))(net)
+        by_hand = 0.5 * (np.asarray(heads - 2.0) ** 2 * mask).sum() / 5
+        found = critic.loss(net, t, targets, KEY)
+        assert float(found) == pytest.approx(by_hand, rel=1e-5)
+
+
+def test_the_loss_under_dropout_is_the_alpha_divergence_at_the_scale_of_the_targets() -> None:
+    net = replace(network(DROPOUT), variance=jnp.array([4.0, 4.0]))
+    t = some(0)
+    values = jax.vmap(lambda twin: twin.draw(t.obs, t.action, 5, KEY))(net)
+    by_hand = 0.0
+    for twin in np.asarray(values):
+        by_hand += (
+            -np.log(sum(np.exp(-0.5 * 10.0 / 2 * ((3.0 - q) / 2.0) ** 2) for q in twin)) / 0.5
+        )
+    found = DROPOUT.loss(net, t, jnp.array([3.0]), KEY)
+    assert float(found) == pytest.approx(by_hand, rel=1e-4)
+
+
+def test_the_running_variance_follows_the_targets_and_never_vanishes() -> None:
+    net = network(MixtureCritic())
+    targets = jnp.array([[0.0], [20.0]])  # their variance is 100
+    follow = jax.jit(lambda net: MixtureCritic().calibrate(net, targets))
+    first = follow(net)
+    assert float(spread(first)) == pytest.approx(1.0 + 0.01 * 99.0, rel=1e-5)
+    for _ in range(1_000):
+        net = follow(net)
+    assert float(spread(net)) == pytest.approx(100.0, rel=1e-2)
+    assert float(spread(replace(net, variance=jnp.zeros(2)))) > 0.0
+
+
+def learn_bandit(critic: MixtureCritic) -> Agent:
+    """One state that ends at once; only actions in [-1, -0.2] were ever tried."""
+    n, chosen = 64, method(critic)
+    actions = np.linspace(-1.0, -0.2, n, dtype=np.float32)[:, None]
+    state, silence = np.zeros((n, 2), np.float32), batch(Spec(2, 1, 0), n).advice
+    rewards = np.sin(3.0 * actions[:, 0])
+    ends = np.ones(n, np.float32)
+    rows = Transition(state, silence, np.zeros(n, np.int32), actions, rewards, ends, state, silence)  # type: ignore[arg-type]
+    chosen = replace(chosen, learning_rate=3e-3)
+
+    @jax.jit
+    def learned(agent: Agent) -> Agent:
+        def step(agent: Agent, key: jax.Array) -> Any:
+            return chosen.update(agent, rows, key, False)[0], None
+
+        return jax.lax.scan(step, agent, jax.random.split(KEY, 600))[0]
+
+    return learned(chosen.init(KEY, Spec(2, 1, 0)))
+
+
+@POSTERIORS
+def test_e_the_posterior_is_wider_where_nothing_was_seen(critic: MixtureCritic) -> None:
+    critics: Any = learn_bandit(critic).critic
+    actions = jnp.linspace(-1.0, 1.0, 21)[:, None]
+    values = jax.vmap(lambda a: draws(critics, jnp.zeros(2), a, 50, KEY))(actions)
+    seen, unseen = actions[:, 0] < -0.2, actions[:, 0] > 0.5
+    assert float(values.var(axis=1)[unseen].mean()) > 1.5 * float(values.var(axis=1)[seen].mean())
+    fit = values.mean(axis=1)[seen] - jnp.sin(3.0 * actions[seen, 0])
+    assert float(jnp.abs(fit).mean()) < 0.15
+
+
+# --- behavior ---
+
+
+def test_it_asks_the_online_posterior_and_notes_its_means() -> None:
+    net = network(MixtureCritic())
+    agent = agent_of(net, jax.tree.map(lambda x: x + 1.0, net))
+    plan = Thompson().select(agent, blank_plan(SPEC), scene([0.2, -0.4]), KEY)
+    by_hand = [draws(net, jnp.zeros(2), jnp.array([a]), 5, KEY).mean() for a in (0.2, -0.4)]
+    np.testing.assert_allclose(plan.score, by_hand, rtol=1e-5)
+
+
+def test_c_without_teachers_it_behaves_as_its_task_policy() -> None:
+    alone, spec = method(MixtureCritic()), Spec(2, 1, 0)
+    agent = alone.init(KEY, spec)
+    plan, silence = Plan.start(spec).begin(), batch(spec).advice
+    pure = replace(alone, planner=Method().planner)
+    for n in range(3):
+        obs, said = batch(spec).obs[n], jax.tree.map(lambda x, n=n: x[n], silence)
+        plan, action = alone.act(agent, plan, obs, said, raw(n))
+        _, own = pure.act(agent, plan, obs, said, raw(n))
+        assert int(plan.policy) == 0
+        np.testing.assert_array_equal(action, own)

@@ -1,0 +1,203 @@
+"""MAMBA, the off-policy counterpart: methods.md section 5.3, variant B."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from reprise.agent import Plan, Proposals
+from reprise.critic import SoftCritic
+from reprise.errors import UserError
+from reprise.methods.mamba import BaselineCritic, RollInOut, mamba
+from reprise.theory import tabular
+from reprise.theory.tabular import Mdp
+from reprise.train import train
+from reprise.types import Spec
+from stubs import agent_of, formula, proposals, says, scene, transition
+from toys import blank_plan, line, priors, reporting, small
+
+K, S, A = 2, 5, 3
+
+
+class TableQ(eqx.Module):
+    """Q as a table: states and actions arrive as one-hot vectors."""
+
+    table: jax.Array
+
+    def __call__(self, obs: jax.Array, action: jax.Array) -> jax.Array:
+        return jnp.einsum("s,sah,a->h", obs, self.table, action)
+
+
+def world(seed: int) -> tuple[Mdp, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    mdp = Mdp(rng.dirichlet(np.full(S, 0.3), (S, A)), rng.uniform(0, 1, (S, A)))
+    return mdp, tabular.one_hot(rng.integers(A, size=(K, S)), A)
+
+
+def greedy_backup(mix: float, mdp: Mdp, oracles: np.ndarray) -> Any:
+    """One round of every (s, a)'s expected target, the task policy greedy for head 0."""
+    critic = BaselineCritic(mix=mix, discount=0.9)
+    own = jnp.asarray(oracles.swapaxes(0, 1), jnp.float32)
+
+    @jax.jit
+    def backup(table: jax.Array) -> jax.Array:
+        agent = agent_of(TableQ(jnp.stack([table, table])))
+        greedy = jax.nn.one_hot(table[:, :, 0].argmax(axis=1), A)[:, None]
+
+        def target(reward: jax.Array, following: jax.Array, actions: jax.Array) -> jax.Array:
+            t = transition(says([0.0] * K), terminated=0.0)
+            t = t._replace(reward=reward, next_obs=following)
+            everybody = Proposals(actions, jnp.zeros(()), jnp.ones(1 + K, bool))
+            return critic.targets(agent, t, everybody)
+
+        actions = jnp.concatenate([greedy, own], axis=1)
+        over_next = jax.vmap(target, in_axes=(None, 0, 0))
+        rewards = jnp.asarray(mdp.r, jnp.float32)
+        targets = jax.vmap(jax.vmap(lambda r: over_next(r, jnp.eye(S), actions)))(rewards)
+        return jnp.einsum("saxh,sax->sah", targets, jnp.asarray(mdp.P, jnp.float32))
+
+    return backup
+
+
+@pytest.mark.parametrize(("seed", "mix"), [(0, 0.0), (1, 0.5), (2, 0.9)])
+def test_a_the_greedy_policy_beats_its_own_value_which_beats_every_oracle(
+    seed: int, mix: float
+) -> None:
+    mdp, oracles = world(seed)
+    backup, table = greedy_backup(mix, mdp, oracles), jnp.zeros((S, A, 1 + K))
+    for _ in range(200):
+        table = backup(table)
+    exact = np.stack([tabular.values(mdp, oracle, 0.9) for oracle in oracles])
+    for k, oracle in enumerate(oracles):
+        by_head = (np.asarray(table[:, :, 1 + k]) * oracle).sum(axis=1)
+        np.testing.assert_allclose(by_head, exact[k], atol=1e-3)
+    q = np.asarray(table[:, :, 0])
+    attained = tabular.values(mdp, tabular.one_hot(q.argmax(axis=1), A), 0.9)
+    assert (attained >= q.max(axis=1) - 1e-3).all()
+    assert (q.max(axis=1) >= exact.max(axis=0) - 1e-3).all()
+    assert (q.max(axis=1) > exact.max(axis=0) + 1e-2).any()
+
+
+def heads(*values: float) -> Any:
+    """Twins whose heads say these numbers; the second twin one more."""
+    numbers = jnp.array(values, jnp.float32)
+    return formula(lambda s, a: numbers + a[0], 0.0, 1.0)
+
+
+def y(critic: Any, target: Any, actions: list[float], *valid: bool, **fields: Any) -> np.ndarray:
+    t = transition(
+        says([0.0] * (len(actions) - 1)), **({"reward": 1.0, "terminated": 0.0} | fields)
+    )
+    agent = agent_of(target)
+    return np.asarray(critic.targets(agent, t, proposals(actions, *valid)))
+
+
+def test_the_targets_are_the_written_ones() -> None:
+    critic = BaselineCritic(discount=0.5, mix=0.9)
+    found = y(critic, heads(3.0, 5.0, 7.0), [0.1, 0.2, -0.3])
+    f = max(5.2, 6.7)
+    expected = [1 + 0.5 * (0.1 * f + 0.9 * 3.1), 1 + 0.5 * 5.2, 1 + 0.5 * 6.7]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    np.testing.assert_allclose(
+        y(critic, heads(3.0, 5.0, 7.0), [0.1, 0.2, -0.3], terminated=1.0), [1.0, 1.0, 1.0]
+    )
+
+
+def test_b_with_lambda_one_head_0_learns_what_sac_does() -> None:
+    mine = y(BaselineCritic(mix=1.0), heads(3.0, 5.0, 7.0), [0.1, 0.2, -0.3])
+    sacs = y(SoftCritic(), heads(3.0), [0.1, 0.2, -0.3])
+    assert mine[0] == sacs[0]
+
+
+def test_c_with_lambda_zero_head_0_does_not_depend_on_the_task_policy() -> None:
+    critic = BaselineCritic(mix=0.0)
+    one = y(critic, heads(3.0, 5.0, 7.0), [0.1, 0.2, -0.3])
+    two = y(critic, heads(-9.0, 5.0, 7.0), [0.8, 0.2, -0.3])
+    np.testing.assert_array_equal(one, two)
+
+
+def test_d_unrolled_head_0_is_the_baseline_plus_the_lambda_advantage() -> None:
+    rng, mix, gamma, length = np.random.default_rng(0), 0.7, 0.9, 12
+    critic = BaselineCritic(mix=mix, discount=gamma)
+    rewards, oracles = rng.uniform(size=length), rng.uniform(0, 5, (length + 1, 2))
+    f = oracles.max(axis=1)
+    # A network that reads its values out of the observation: head 0, then the oracles.
+    readout = formula(lambda s, a: s)
+    agent, following = agent_of(readout), proposals([0.0, 0.0, 0.0])
+    target = jax.jit(lambda t: critic.targets(agent, t, following)[0])
+    q = f[-1]
+    unrolled = []
+    for n in reversed(range(length)):
+        said = np.array([q, *oracles[n + 1]])
+        t = transition(says([0.0, 0.0]), reward=rewards[n], terminated=0.0, next_obs=said)
+        q = float(target(t))
+        unrolled.append(q)
+    errors = rewards + gamma * f[1:] - f[:-1]
+    for n, q in zip(reversed(range(length)), unrolled, strict=True):
+        weights = (mix * gamma) ** np.arange(length - n)
+        assert q == pytest.approx(f[n] + np.dot(weights, errors[n:]), rel=1e-5)
+
+
+def test_only_oracles_with_something_usable_to_say_are_the_baseline() -> None:
+    critic, target, actions = BaselineCritic(discount=0.5, mix=0.5), heads(3.0, 5.0, 7.0), [0.0] * 3
+    assert y(critic, target, actions, True, True, False)[0] == pytest.approx(1 + 0.5 * (1.5 + 2.5))
+    assert y(critic, target, actions, True, False, False)[0] == pytest.approx(1 + 0.5 * 3.0)
+
+
+def in_episode(number: int, steps: int, clock: int = 0) -> Plan:
+    counts = {"episode": jnp.int32(number), "steps": jnp.int32(steps), "clock": jnp.int32(clock)}
+    return blank_plan(Spec(2, 1, 3))._replace(**counts)
+
+
+def test_e_the_roll_in_is_geometric_with_the_mean_length_of_the_episodes_so_far() -> None:
+    keys = jax.random.split(jax.random.key(0), 4_000)
+    roll_in = jax.jit(jax.vmap(RollInOut().roll_in, in_axes=(None, 0)))
+    drawn = np.asarray(roll_in(in_episode(4, 60), keys))  # three episodes of 20 steps on average
+    assert drawn.min() == 1
+    assert drawn.mean() == pytest.approx(20.0, rel=0.06)
+    assert (drawn == 1).mean() == pytest.approx(1 / 20, abs=0.012)
+    # Also where the random warm-up ends in the middle of an episode.
+    inside = np.asarray(roll_in(in_episode(4, 67, clock=7), keys))
+    np.testing.assert_array_equal(inside, drawn)
+    assert (np.asarray(roll_in(in_episode(3, 60), keys)) > 1e8).all()
+
+
+def test_e_every_usable_oracle_is_as_likely_to_roll_out() -> None:
+    plan = in_episode(4, 60, clock=5)._replace(policy=jnp.int32(0), remaining=jnp.int32(0))
+
+    def rolls_out(valid: jax.Array, key: jax.Array) -> jax.Array:
+        seen = scene([0.0] * 4)
+        seen = seen._replace(proposals=seen.proposals._replace(valid=valid))
+        return RollInOut().select(None, plan, seen, key).policy  # type: ignore[arg-type]
+
+    select = jax.jit(jax.vmap(rolls_out, in_axes=(None, 0)))
+    keys = jax.random.split(jax.random.key(1), 3_000)
+    shares = np.bincount(select(jnp.ones(4, bool), keys), minlength=4) / 3_000
+    np.testing.assert_allclose(shares, [0, 1 / 3, 1 / 3, 1 / 3], atol=0.03)
+    some = np.bincount(select(jnp.array([True, False, True, True]), keys), minlength=4) / 3_000
+    np.testing.assert_allclose(some, [0, 0, 0.5, 0.5], atol=0.03)
+    assert set(select(jnp.array([True, False, False, False]), keys).tolist()) == {0}
+
+
+def test_e_the_task_policy_rolls_in_and_an_oracle_never_gives_back() -> None:
+    schedule = reporting(1_000, warmup=0, learning_starts=10_000)
+    *_, last = train(small(mamba()), line(25), priors(3), steps=1_000, schedule=schedule)
+    rows = last.loop.replay.rows(0, 1_000).source.reshape(40, 25)
+    assert (rows[0::2] == 0).all(), "odd episodes are the task policy's"
+    assert (rows[1::2, 0] == 0).all(), "nobody rolls out before one step of roll-in"
+    rolled = [row for row in rows[1::2] if row.any()]
+    assert len(rolled) > 8
+    for row in rolled:
+        start = int(np.flatnonzero(row)[0])
+        assert len(set(row[start:].tolist())) == 1
+    assert {int(row[-1]) for row in rolled} == {1, 2, 3}
+
+
+def test_lambda_must_be_a_share() -> None:
+    with pytest.raises(UserError, match=r"mix is 1\.5"):
+        BaselineCritic(mix=1.5)

@@ -285,7 +285,9 @@ def test_tasks_list_is_what_the_contract_says() -> None:
     assert said.code == 0 and len(found) >= 4
     for row in found:
         assert set(row) == {"id", "obs_dim", "action_dim", "horizon", "sets"}
-        assert (row["obs_dim"], row["action_dim"]) == (4, 2)
+        domain = row["id"].partition("/")[0]
+        sizes = {"pointmaze": (4, 2), "metaworld": (39, 4)}
+        assert (row["obs_dim"], row["action_dim"]) == sizes[domain]
     medium = next(row for row in found if row["id"] == "pointmaze/medium")
     assert medium["horizon"] == 300 and medium["sets"] == ["pointmaze"]
 
@@ -308,7 +310,8 @@ def test_priors_list_shows_the_shipped_policies_with_their_success() -> None:
     assert {row["name"] for row in found} >= {"nw", "ne", "sw", "se"}
     for row in found:
         assert set(row) >= {"ref", "name", "obs_dim", "action_dim", "task", "success"}
-        assert row["success"] and all(share >= 0.95 for share in row["success"].values())
+        least = 0.2 if row["name"].endswith("-weak") else 0.95
+        assert row["success"] and all(share >= least for share in row["success"].values())
 
 
 @pytest.mark.parametrize("command", ["tasks list", "methods list", "priors list"])

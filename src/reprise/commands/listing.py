@@ -16,6 +16,8 @@ from reprise.priors import Card, resolve, zoo
 from reprise.tasks import listed
 from reprise.terminal import console
 
+WIDE = 160
+
 
 @dataclass(frozen=True)
 class Tasks:
@@ -109,10 +111,13 @@ def _show(rows: list[dict[str, Any]], as_json: bool) -> int:
         return 0
     table = Table(box=None, padding=(0, 2), header_style="bold")
     for name in rows[0]:
-        table.add_column(name.replace("_", " "), no_wrap=name != "paper")
+        table.add_column(name.replace("_", " "), no_wrap=name not in ("paper", "sets"))
     for row in rows:
         table.add_row(*(_text(value) for value in row.values()))
-    console().print(table)
+    screen = console()
+    if not screen.is_terminal:  # into a pipe or a file, nothing is cut off
+        screen.width = WIDE
+    screen.print(table)
     return 0
 
 

@@ -15,7 +15,7 @@ from reprise.errors import UserError
 from reprise.evaluate import Evaluation, episode_seeds, evaluate
 from reprise.networks import Mlp
 from reprise.priors import Card, Policy, load, save, zoo
-from reprise.priors.scripted import EDGE, deterministic, expert
+from reprise.priors.scripted import EDGE, deterministic, expert, teacher
 from reprise.tasks import Task, find
 from reprise.tasks.metaworld import NAMES
 from reprise.types import LOG_STD_RANGE, Gaussian
@@ -154,6 +154,18 @@ def test_an_expert_has_no_memory_and_leaves_what_it_is_shown_alone(name: str) ->
     assert np.array_equal(script(obs[2:3]).mean, mean[2:3])
     assert (script.card.obs_dim, script.card.action_dim) == (39, 4)
     assert script.card.task == f"metaworld/{name}"
+
+
+def test_a_teacher_is_the_expert_without_its_bad_habits() -> None:
+    pytest.importorskip("metaworld")
+    obs = np.random.default_rng(0).uniform(0.0, 1.0, (6, 39))
+    obs[0, 4:7] = obs[0, :3]  # the hand is at the puck
+    moved = obs + np.eye(39)[-2] * -0.024
+    assert np.array_equal(teacher("push")(obs).mean, expert("push")(obs).mean)
+    ours, theirs = teacher("stick-pull")(obs).mean, expert("stick-pull")(moved).mean
+    np.testing.assert_allclose(np.tanh(ours), np.tanh(theirs), atol=1e-6)
+    fingers = np.tanh(np.asarray(teacher("push-back")(obs).mean))[:, -1]
+    np.testing.assert_allclose(fingers, [0.9, -1, -1, -1, -1, -1], atol=1e-5)
 
 
 def test_an_unknown_expert_is_an_error_with_the_nearest_names() -> None:

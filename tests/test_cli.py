@@ -311,7 +311,8 @@ def test_priors_list_shows_the_shipped_policies_with_their_success() -> None:
     assert {row["name"] for row in found} >= {"nw", "ne", "sw", "se"}
     for row in found:
         assert set(row) >= {"ref", "name", "obs_dim", "action_dim", "task", "success"}
-        assert row["success"] and all(share >= 0.95 for share in row["success"].values())
+        least = 0.2 if row["name"].endswith("-weak") else 0.95
+        assert row["success"] and all(share >= least for share in row["success"].values())
 
 
 @pytest.mark.parametrize("command", ["tasks list", "methods list", "priors list"])

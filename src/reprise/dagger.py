@@ -86,7 +86,7 @@ def dagger(
     expert: Advisor, task: Task, card: Card, lessons: Lessons, seed: int = 0
 ) -> Iterator[Round]:
     """Round after round, a policy that has had more of its mistakes corrected."""
-    short = replace(task, horizon=lessons.horizon)
+    short = replace(task, horizon=min(task.horizon, lessons.horizon))
     sizes = (card.obs_dim, *lessons.hidden, card.action_dim)
     k_student, k_study = jax.random.split(jax.random.key(seed))
     student = Mlp(sizes, k_student)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,3 +54,37 @@ def expert(name: str) -> Expert:
         kind="scripted",
     )
     return Expert(card, ENV_POLICY_MAP[f"{name}-v3"]())
+
+
+class Habit(NamedTuple):
+    """What an expert had better do differently, to be worth imitating."""
+
+    aim: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """How far beside the goal it must aim, in meters."""
+    open: bool = False
+    """Whether it must open its fingers where it leaves them half closed."""
+
+
+HABITS = {
+    # It leaves the handle 2.4 cm behind the goal, and fails one episode in eight.
+    "stick-pull": Habit(aim=(0.0, -0.024, 0.0)),
+    # Its fingers get stuck on the puck, and then it lifts the puck away from the goal.
+    "push-back": Habit(aim=(0.0, 0.0, -0.02), open=True),
+}
+
+
+def teacher(name: str) -> Callable[[np.ndarray], Gaussian]:
+    """The expert for a task without its bad habits."""
+    script, habit = expert(name), HABITS.get(name)
+    if habit is None:
+        return script
+    shift = np.zeros(script.card.obs_dim)
+    shift[-3:] = habit.aim
+
+    def advise(obs: np.ndarray) -> Gaussian:
+        action = script.act(obs + shift)
+        fingers = action[:, -1]
+        fingers[habit.open & (fingers == 0.0)] = -1.0
+        return Gaussian.deterministic(action)
+
+    return advise

@@ -14,7 +14,7 @@ import optax
 import pytest
 
 from reprise.actor import SoftActor, soft_loss
-from reprise.agent import Agent
+from reprise.agent import Agent, flat_adam
 from reprise.assess import save_actor, task_policy
 from reprise.errors import UserError
 from reprise.method import Method
@@ -127,7 +127,7 @@ def test_e_the_target_hears_the_sources_in_the_next_state() -> None:
     fresh = method.init(jax.random.key(0), SPEC)
     action_value = formula(lambda s, a: a)
     actor = without_residual(fresh.actor)
-    states = [optax.adam(3e-4).init(part) for part in (action_value, actor, fresh.log_alpha)]  # type: ignore[arg-type]
+    states = [flat_adam(3e-4).init(part) for part in (action_value, actor, fresh.log_alpha)]  # type: ignore[arg-type]
     copy = jax.tree.map(jnp.copy, action_value)
     agent = replace(fresh, critic=action_value, target=copy, actor=actor, optim=tuple(states))
     t = transition(says([0.8, 0.4]), reward=1.0, action=[0.0], terminated=0.0)

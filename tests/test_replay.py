@@ -27,7 +27,7 @@ def test_a_sample_holds_only_the_newest_rows_that_were_written(
     buffer = ReplayBuffer(capacity, item(0), seed)
     for number in range(added):
         buffer.add(item(number))
-    sample = buffer.sample(64)
+    sample = buffer.sample(64).unpack()
     newest = set(range(max(0, added - capacity), added))
     assert set(sample["n"].tolist()) <= newest
     np.testing.assert_array_equal(sample["x"][:, 0], sample["n"])
@@ -53,6 +53,23 @@ def test_rows_written_back_in_segments_rebuild_the_ring(capacity: int, cuts: lis
     )
 
 
+def test_a_packed_sample_gives_back_every_leaf_as_it_was_written() -> None:
+    row = {"flag": np.array([True, False]), "grid": np.arange(6.0).reshape(2, 3), "n": np.int32(0)}
+    buffer = ReplayBuffer(8, row, 0)
+    written = [
+        {"flag": row["flag"] ^ bool(i % 2), "grid": row["grid"] + i, "n": np.int32(i)}
+        for i in range(8)
+    ]
+    for one in written:
+        buffer.add(one)
+    sample = buffer.sample(16)
+    assert len(sample.tables) == 3
+    for rows in (sample.unpack(), jax.jit(lambda s: s.unpack())(sample)):
+        for i, number in enumerate(np.asarray(rows["n"])):
+            for name, value in written[number].items():
+                np.testing.assert_array_equal(rows[name][i], value)
+
+
 def test_rows_that_were_overwritten_or_never_written_cannot_be_read() -> None:
     buffer = ReplayBuffer(4, item(0), 0)
     for number in range(6):
@@ -67,7 +84,7 @@ def test_the_same_seed_samples_the_same_rows() -> None:
     for buffer in buffers:
         for number in range(50):
             buffer.add(item(number))
-    one, two = (buffer.sample(32)["n"] for buffer in buffers)
+    one, two = (buffer.sample(32).unpack()["n"] for buffer in buffers)
     np.testing.assert_array_equal(one, two)
 
 

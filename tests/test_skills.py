@@ -199,7 +199,7 @@ def test_the_draw_depends_on_the_seed_and_the_step_alone() -> None:
 
 
 def lesson(rate: float, **fields: Any) -> Lesson:
-    adam = optax.adam(rate)
+    adam = flat_adam(rate)
 
     def descend(params: Any, grads: Any, state: Any) -> Any:
         updates, state = adam.update(grads, state)

@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from jaxtyping import Array, Bool, Float, Int
 
 from reprise.networks import QNetwork
@@ -31,6 +32,11 @@ class Agent(eqx.Module):
     def alpha(self) -> Float[Array, ""]:
         """The temperature of SAC."""
         return jnp.exp(self.log_alpha)
+
+
+def flat_adam(rate: float) -> optax.GradientTransformation:
+    """Adam on one long vector: to visit sixty small arrays takes longer than to move them."""
+    return optax.flatten(optax.adam(rate))
 
 
 class Plan(NamedTuple):

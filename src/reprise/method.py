@@ -12,13 +12,15 @@ import optax
 from jaxtyping import Array, Float
 
 from reprise.actor import Actor, SoftActor
-from reprise.agent import Agent, Plan, propose
+from reprise.agent import Agent, Plan, flat_adam, propose
 from reprise.critic import Critic, SoftCritic
 from reprise.errors import require
 from reprise.planner import Lesson, Planner, Scene, TaskPolicy
+from reprise.replay import Packed
 from reprise.types import Advice, PyTree, Spec, Transition
 
 Metrics = dict[str, Float[Array, ""]]
+Rows = Transition | Packed
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Method:
         actor, critic = self.actor.init(k_actor, spec), self.critic.init(k_critic, spec)
         # A copy, because update donates its input and one buffer cannot be donated twice.
         target = jax.tree.map(jnp.copy, critic)
-        log_alpha, adam = jnp.zeros(()), optax.adam(self.learning_rate)
+        log_alpha, adam = jnp.zeros(()), flat_adam(self.learning_rate)
         parts: Any = (critic, actor, log_alpha)
         optim: Any = tuple(adam.init(part) for part in parts)
         planner = self.planner.init(k_planner, spec)
@@ -105,9 +107,10 @@ class Method:
 
     @partial(jax.jit, static_argnums=(0, 4), donate_argnums=1)
     def update(
-        self, agent: Agent, batch: Transition, key: Array, improve: bool, drawn: PyTree = ()
+        self, agent: Agent, rows: Rows, key: Array, improve: bool, drawn: PyTree = ()
     ) -> tuple[Agent, Metrics]:
         """One gradient step on every part; actor and temperature only if `improve`."""
+        batch = rows.unpack() if isinstance(rows, Packed) else rows
         k_critic, k_actor, k_planner = jax.random.split(key, 3)
         agent, metrics = self._improve_critic(agent, batch, k_critic)
         if improve:
@@ -156,5 +159,5 @@ class Method:
         return replace(agent, actor=actor, log_alpha=log_alpha, optim=optim), metrics
 
     def _descend(self, params: Any, grads: Any, state: PyTree) -> tuple[Any, PyTree]:
-        updates, state = optax.adam(self.learning_rate).update(grads, state)
+        updates, state = flat_adam(self.learning_rate).update(grads, state)
         return optax.apply_updates(params, updates), state

@@ -151,9 +151,10 @@ def _decide(loop: Loop, players: _Players, key: np.ndarray) -> tuple[np.ndarray,
 
 
 def _learn(loop: Loop, players: _Players, key: np.ndarray) -> None:
-    batch = loop.replay.sample(players.schedule.batch)
+    count = players.schedule.batch
+    batch = loop.replay.sample(count)
     method, improve = players.method, loop.updates % players.method.actor_delay == 0
-    drawn = method.planner.draw(loop.replay, len(batch.reward), (players.seed, loop.step))
+    drawn = method.planner.draw(loop.replay, count, (players.seed, loop.step))
     update = method.at(loop.updates).update
     loop.agent, loop.losses = update(loop.agent, batch, key, improve, drawn)
     loop.updates += 1

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int
 
+from reprise.agent import flat_adam
 from reprise.networks import Mlp
 from reprise.planner import Lesson
 from reprise.types import PyTree
@@ -64,7 +65,7 @@ def begin(key: Array, sizes: tuple[int, ...], bias: Float[Array, "choices"]) -> 
     # A copy, because update donates its input and one buffer cannot be donated twice.
     target, log_alpha = jax.tree.map(jnp.copy, critic), jnp.zeros(())
     parts: Any = (critic, actor, log_alpha)
-    optim: Any = tuple(optax.adam(0.0).init(part) for part in parts)
+    optim: Any = tuple(flat_adam(0.0).init(part) for part in parts)
     return Controller(actor, critic, target, log_alpha, optim)
 
 

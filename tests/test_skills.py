@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reprise import checkpoint, windows
+from reprise.agent import flat_adam
 from reprise.methods import scheduler
 from reprise.methods.scheduler import Controller, Jump
 from reprise.methods.skills import LearnedController, Stretch, skills

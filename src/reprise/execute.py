@@ -131,7 +131,7 @@ class _Session:
         (self.folder / "checkpoints").mkdir(exist_ok=True)
         warn = self.listener.warning
         state = checkpoint.load(self.folder / "checkpoints", loop, warn, tidy=True)
-        self.recorder = recorder = Recorder(self.folder, self.run, tensorboard, loop.step)
+        self.recorder = recorder = Recorder(self.folder, self.run, loop, tensorboard)
         if state is None:
             recorder.restart()
             return

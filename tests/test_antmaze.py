@@ -14,11 +14,14 @@ import pytest
 from reprise import antpriors
 from reprise.antpriors import TURNS, turn
 from reprise.errors import UserError
+from reprise.methods import scratch
 from reprise.priors import Priors, load
 from reprise.tasks import Arena, find, listed
 from reprise.tasks.antmaze import CELL, MAPS, AntMaze, inside_a_wall
 from reprise.tasks.legs import Symmetry, by_compass, renaming, turning
 from reprise.tasks.pointmaze import CORNERS, empty
+from reprise.train import train
+from toys import BRISK, small
 from toys import policy as random_policy
 
 STILL = np.zeros(8, np.float32)
@@ -224,6 +227,23 @@ def test_an_ant_on_its_back_ends_its_episode_with_nothing(corner: tuple[int, int
     env.close()
 
 
+def test_training_counts_mishaps_between_two_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    falls = {7, 15, 29}  # one in each stretch of ten steps
+    monkeypatch.setattr(AntMaze, "mishaps", lambda env: {"flips": env.fell, "wall_crossings": 0})
+    plain, taken = AntMaze.step, iter(range(1, 1000))
+
+    def step(env: Any, action: np.ndarray) -> Any:
+        env.fell = int(next(taken) in falls)
+        return plain(env, action)
+
+    monkeypatch.setattr(AntMaze, "fell", 0, raising=False)
+    monkeypatch.setattr(AntMaze, "step", step)
+    quiet = replace(BRISK, warmup=100, learning_starts=100, log_every=10)
+    reports = train(small(scratch()), find("antmaze/u"), steps=30, schedule=quiet)
+    counts = [(r.metrics["flips"], r.metrics["wall_crossings"]) for r in reports]
+    assert counts == [(1, 0), (1, 0), (1, 0)]
+
+
 def test_a_turned_ant_is_not_upside_down(u: AntMaze) -> None:
     ant: Any = u._ant
     for turned in np.linspace(0.0, 2 * np.pi, 9):
@@ -293,7 +313,7 @@ def walk(arena: Arena, seed: int, steps: int, *, reset: bool = True) -> bytes:
     return b"".join(found) + raw(env).tobytes()
 
 
-@pytest.mark.parametrize("task", ["antmaze/u", "antmaze/empty-sw"])
+@pytest.mark.parametrize("task", [*(f"antmaze/{name}" for name in MAPS), "antmaze/empty-sw"])
 def test_an_episode_continues_in_a_new_arena_bit_for_bit(task: str) -> None:
     first, second = find(task).open(), find(task).open()
     walk(second, 9, 3)

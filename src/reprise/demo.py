@@ -22,7 +22,7 @@ from reprise.spec import Run
 from reprise.tasks import find
 from reprise.terminal import console
 
-MAZE = "pointmaze/medium"
+MAZE = "pointmaze/two"
 PRIORS = {"smec": ("zoo:pointmaze",), "scratch": ()}
 
 

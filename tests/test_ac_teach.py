@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import norm
 
 from reprise.agent import Agent, Plan
+from reprise.critic import Targets
 from reprise.method import Method
 from reprise.methods.ac_teach import MixtureCritic, PosteriorActor, Thompson, thompson
 from reprise.methods.ac_teach import ac_teach as published
@@ -223,7 +224,8 @@ def test_the_loss_under_dropout_is_the_alpha_divergence_at_the_scale_of_the_targ
 
 def test_the_running_variance_follows_the_targets_and_never_vanishes() -> None:
     net = network(MixtureCritic())
-    targets = jnp.array([[0.0], [20.0]])  # their variance is 100
+    values = jnp.array([[0.0], [20.0]])  # their variance is 100
+    targets = Targets(values, jnp.ones((2, 1)))
     follow = jax.jit(lambda net: MixtureCritic().calibrate(net, targets))
     first = follow(net)
     assert float(spread(first)) == pytest.approx(1.0 + 0.01 * 99.0, rel=1e-5)

@@ -22,6 +22,7 @@ from stubs import agent_of, formula, proposals, says, scene, transition
 from toys import blank_plan, line, priors, reporting, small
 
 K, S, A = 2, 5, 3
+KEY = jax.random.key(0)
 
 
 class TableQ(eqx.Module):

@@ -74,7 +74,7 @@ def shared(work: Workload) -> tuple[Method, dict[str, Any]]:
 
 
 def turn(model: Any, work: Workload) -> Turn:
-    """Fill the model's own buffer with random transitions, and let it learn one update at a time."""
+    """Fill the model's own buffer at random, and let it learn one update at a time."""
     from stable_baselines3.common.logger import Logger  # pyright: ignore[reportMissingImports]
 
     model.set_logger(Logger(None, []))

@@ -174,7 +174,7 @@ class HybridCritic(Critic):
         return t.reward + discounts * (1.0 - t.terminated) * values
 
 
-def draw_heads(key: Array, policies: int, count: int) -> Int[Array, "1+count"]:
+def draw_heads(key: Array, policies: int, count: int) -> Int[Array, "heads"]:
     """Head 0 and so many of the priors' heads, each subset of them as likely as another."""
     lottery = jax.random.uniform(key, (policies - 1,))
     _, winners = jax.lax.top_k(lottery, count)

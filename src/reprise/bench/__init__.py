@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from reprise.bench.measure import PARTS, Part, Request, measure
+from reprise.bench.parts import PARTS, Part, Request, measure
 
 __all__ = ["PARTS", "Part", "Request", "measure"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -14,10 +15,11 @@ import pytest
 from reprise.agent import Agent, Proposals
 from reprise.critic import HybridCritic, Targets, draw_heads
 from reprise.errors import UserError
+from reprise.methods.smec import smec
 from reprise.networks import ensemble_values
 from reprise.types import Spec, Transition
 from stubs import agent_of, proposals, says, transition
-from toys import same
+from toys import batch, raw, same, small
 
 KEY = jax.random.key(3)
 HIDDEN = (8,)
@@ -90,6 +92,22 @@ def test_only_head_0_and_the_drawn_priors_pass_through_the_target_networks() -> 
     exact = flops(lambda: HybridCritic().targets(agent, t, following, KEY))
     assert exact > 16 * one
     assert sampled < 8 * one, "two passes, and the draw"
+
+
+def test_an_update_ignores_what_an_invalid_prior_says() -> None:
+    spec, rows = Spec(2, 1, 3), batch(Spec(2, 1, 3))
+    critic = HybridCritic(heads_per_row=1)
+    method = small(replace(smec(10, 1.0), critic=critic))
+    results = []
+    for noise in (0.3, -1.7):
+        said = jax.tree.map(np.array, rows.next_advice)
+        said.says.mean[:, 1], said.valid[:, 1] = noise, False
+        agent = method.init(KEY, spec)
+        results.append(method.update(agent, rows._replace(next_advice=said), raw(0), True))
+    assert same(*results)
+    agent, metrics = method.update(method.init(KEY, spec), rows, raw(0), True)
+    assert np.isfinite(float(metrics["critic_loss"]))
+    assert not same(agent, results[0][0]), "a valid prior's advice counts"
 
 
 def test_fewer_than_one_head_is_refused() -> None:

@@ -103,7 +103,7 @@ class SoftCritic(Critic):
         values = self.judge(agent.target, t.next_obs, following.actions[:1]).min(axis=0)
         values = values + self.entropy_bonus(agent, following)[None]
         value = t.reward + self.discount * (1.0 - t.terminated) * values[0]
-        return Targets(value[None], jnp.ones(1))
+        return Targets(value[None], following.valid[:1].astype(jnp.float32))
 
 
 @dataclass(frozen=True)

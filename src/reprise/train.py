@@ -3,7 +3,7 @@
 Step t of every method, in this order:
 
 1. The behavior decides in s_t with everything learned so far, update t - 1 included.
-2. Update t is dispatched, on transitions 0 .. t - 1. JAX computes it in a thread of its own.
+2. Update t is dispatched, on transitions 0 .. t - 1: JAX returns before it has been computed.
 3. Meanwhile the environment takes step t and the priors advise in s_{t+1}; transition t is stored.
 4. The update's losses are read, which waits for it: nothing is under way between two steps, so a
    checkpoint after any of them holds everything, and a loss that is not finite stops step t.

@@ -65,7 +65,7 @@ def stretches(rows: pd.DataFrame, last: float) -> pd.DataFrame:
 def _entries(colors: list[str]) -> dict[str, str | Artist]:
     color = colors[0] if colors else INK
     return {
-        "estimate (the head, in its policy's color)": Line2D([], [], color=color, lw=2),
+        "estimate (policy's color)": Line2D([], [], color=color, lw=2),
         "realized from the same state": Line2D([], [], color=INK, lw=1.4, marker="o", ms=3),
-        "mean error ± 2 standard errors": Patch(color=color, alpha=0.25),
+        "error ± 2 standard errors": Patch(color=color, alpha=0.25),
     }

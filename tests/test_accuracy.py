@@ -89,6 +89,13 @@ def test_a_termination_ends_the_return_and_a_time_limit_does_not() -> None:
     )
 
 
+def test_a_simulator_that_gives_up_stops_the_rollout_and_nothing_else() -> None:
+    arena = line(reward=float("nan")).open()
+    start = Start(arena.reset(0), arena.snapshot() or {})
+    found = monte_carlo(arena, start, lambda obs: np.zeros(1, np.float32), 0.9, 9)
+    assert np.isnan(found.value) and found.steps == 0
+
+
 def test_the_rewards_that_a_rollout_leaves_out_hardly_weigh() -> None:
     for discount in (0.5, 0.83, 0.99):
         assert discount ** enough(discount) <= module.TAIL < discount ** (enough(discount) - 1)

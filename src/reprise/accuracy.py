@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from reprise.agent import Agent, propose
-from reprise.errors import UserError
+from reprise.errors import EnvironmentFault, UserError
 from reprise.loop import Loop
 from reprise.method import Method
 from reprise.networks import ensemble_values
@@ -44,7 +44,7 @@ class Rollout(NamedTuple):
     """What one policy earned from a state."""
 
     value: float
-    """The discounted return; NaN if the policy fell silent on the way."""
+    """The discounted return; NaN if the policy fell silent on the way, or the simulator gave up."""
     steps: int
 
 
@@ -70,10 +70,10 @@ def monte_carlo(arena: Arena, start: Start, act: Act, discount: float, steps: in
     arena.restore(start.snapshot)
     obs, value, weight = start.obs, 0.0, 1.0
     for step in range(steps):
-        action = act(obs)
-        if not np.isfinite(action).all():
+        try:
+            obs, reward, terminated, _, _ = arena.step(act(obs))
+        except EnvironmentFault:  # an action that is not finite is one, too
             return Rollout(math.nan, step)
-        obs, reward, terminated, _, _ = arena.step(action)
         value, weight = value + weight * float(reward), weight * discount
         if terminated:
             return Rollout(value, step + 1)

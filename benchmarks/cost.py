@@ -90,8 +90,8 @@ class Contestant:
         setup = prepare(name, where.task, where.preset)
         # CUP is Scratch before its start, most of a run after it.
         self.method: Method = replace(setup.method, actor=setup.method.actor.after_warmup(0))
-        schedule = Schedule(warmup=WARMUP, learning_starts=WARMUP, log_every=steps, evaluate_every=0,
-                            checkpoint_every=steps, capacity=20_000)  # fmt: skip
+        quiet = {"evaluate_every": 0, "checkpoint_every": steps, "log_every": steps}
+        schedule = Schedule(warmup=WARMUP, learning_starts=WARMUP, capacity=20_000, **quiet)
         old = Priors() if name == "scratch" else where.priors
         self.reports = train(self.method, where.task, old, steps=10**6, schedule=schedule)
         while next(self.reports).step < WARMUP + 3 * steps:  # everything is compiled by then

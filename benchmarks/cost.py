@@ -49,6 +49,8 @@ class Options:
     results: Path = Path("results/cost.csv")
     settings: tuple[str, ...] = ("maze", "arm")
     """maze: pointmaze/two, small preset, 4 priors; arm: metaworld/box-close, paper preset, 3."""
+    methods: tuple[str, ...] = tuple(METHODS)
+    """Scratch must be among them."""
     rounds: int = 9
     steps: int = 10
     """Steps that a method takes before it is the next one's turn."""
@@ -133,7 +135,7 @@ def seconds(work: Callable[[], None]) -> float:
 def measure(where: Setting, options: Options) -> Iterator[dict[str, object]]:
     """One row per method and kind."""
     field: list[Contestant] = []
-    for name in METHODS:
+    for name in options.methods:
         field.append(Contestant(name, where, options.steps))
         print(f"{where.task.id}: {name} is ready", file=sys.stderr, flush=True)
     times: dict[tuple[str, str], list[float]] = {}

@@ -71,11 +71,11 @@ def monte_carlo(arena: Arena, start: Start, act: Act, discount: float, steps: in
     obs, value, weight = start.obs, 0.0, 1.0
     for step in range(steps):
         try:
-            obs, reward, terminated, _, _ = arena.step(act(obs))
+            reached = arena.step(act(obs))
         except EnvironmentFault:  # an action that is not finite is one, too
             return Rollout(math.nan, step)
-        value, weight = value + weight * float(reward), weight * discount
-        if terminated:
+        obs, value, weight = reached.obs, value + weight * float(reached.reward), weight * discount
+        if reached.terminated:
             return Rollout(value, step + 1)
     return Rollout(value, steps)
 

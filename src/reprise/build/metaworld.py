@@ -1,72 +1,28 @@
-"""Making the shipped priors again: `reprise priors build NAME`."""
+"""Meta-World's priors, from its scripted experts or without any help."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import gymnasium as gym
-import numpy as np
 
-from reprise.antpriors import ants
 from reprise.assess import ZERO_SHOT
-from reprise.dagger import Lessons, dagger
-from reprise.errors import UserError, unknown
-from reprise.evaluate import Evaluation, episode_seeds, evaluate
-from reprise.execute import Listener, execute
-from reprise.methods import prepare
+from reprise.build.dagger import Lessons, dagger
+from reprise.build.trained import measured, trained
+from reprise.errors import UserError
+from reprise.evaluate import episode_seeds
 from reprise.priors import Card, Policy, load, save
 from reprise.priors.scripted import expert, teacher
-from reprise.spec import Run
 from reprise.tasks import Task, find
-from reprise.tasks.pointmaze import CORNERS, SIZES
-from reprise.terminal import ProgressLine
 
-By = Literal["dagger", "sac"]
-NEEDED = 0.95
 EPISODES = 50
+NEEDED = 0.95
 GATE = 3
 """Purpose of the seeds on which a policy is accepted; its success is then measured on others."""
-
-
-def build(name: str, out: Path, seed: int = 0, by: By | None = None) -> list[Card]:
-    """Make a named set of priors and write them with their measured success."""
-    sets: dict[str, Callable[[Path, int, By | None], list[Card]]] = {
-        "pointmaze": corners,
-        "metaworld": manipulation,
-        "antmaze": walkers,
-    }
-    if name not in sets:
-        raise unknown("prior set", name, sets)
-    return sets[name](out, seed, by)
-
-
-def corners(out: Path, seed: int, by: By | None = None) -> list[Card]:
-    """Four policies to the four corners, trained on the largest empty map, measured on all."""
-    if by == "dagger":
-        raise UserError("by is 'dagger'; point mazes have no expert to learn from: use sac")
-    cards: list[Card] = []
-    for corner in CORNERS:
-        largest = find(f"pointmaze/empty{max(SIZES)}-{corner}")
-        trained = _scratch(largest, out / ".runs", seed, steps=20_000)
-        tasks = [find(f"pointmaze/empty{size}-{corner}") for size in SIZES]
-        seeds = episode_seeds(seed, ZERO_SHOT, 0, 100)
-        success = {task.id: _measured(trained, task, seeds).success_last for task in tasks}
-        if (worst := min(success.values())) < NEEDED:
-            raise UserError(f"prior {corner!r} reaches its corner in only {worst:.0%} of episodes")
-        card = replace(trained.card, name=corner, success=success)
-        cards.append(save(out / corner, replace(trained, card=card)))
-    return cards
-
-
-def walkers(out: Path, seed: int, by: By | None = None) -> list[Card]:
-    """Four ants to the four corners of their empty map."""
-    if by == "dagger":
-        raise UserError("by is 'dagger'; ant mazes have no expert to learn from: use sac")
-    return ants(out, seed)
 
 
 class Wanted(NamedTuple):
@@ -101,14 +57,13 @@ GOOD = ("reach", "push", "pick-place", "push-back", "hammer", "shelf-place", *HA
 METAWORLD = {name: _good(name) for name in GOOD} | {f"{name}-weak": _weak(name) for name in HARD}
 
 
-def manipulation(out: Path, seed: int, by: By | None = None) -> list[Card]:
-    """Policies for Meta-World, from its scripted experts (the default) or by SAC."""
+def arms(out: Path, seed: int, by: str) -> list[Card]:
+    """Policies for Meta-World, `by` dagger or sac; an interrupted build goes on where it was."""
     cards: list[Card] = []
     for name, wanted in METAWORLD.items():
-        method = by or "dagger"
-        origin = f"reprise {method}, seed {seed}"
+        origin = f"reprise {by}, seed {seed}"
         if (out / name / "policy.json").exists() and load(out / name).card.origin == origin:
-            cards.append(load(out / name).card)  # an interrupted build goes on where it was
+            cards.append(load(out / name).card)
             continue
         learn = _learned(wanted, out / ".runs", seed) if by == "sac" else _taught(wanted, seed)
         policy, success = _accepted(name, wanted, learn, seed)
@@ -124,12 +79,10 @@ def _accepted(
     task = find(f"metaworld/{wanted.task}")
     for number, policy in enumerate(candidates):
         seeds = episode_seeds(seed, GATE, number, EPISODES)
-        gate = _measured(
-            policy, replace(task, make=lambda: _Ending(task.make())), seeds
-        ).success_any
+        gate = measured(policy, _until_success(task), seeds).success_any
         _tell(f"{name}: succeeds in {gate:.0%} of {EPISODES} episodes")
         if wanted.fits(gate):
-            found = _measured(policy, task, episode_seeds(seed, ZERO_SHOT, number, EPISODES))
+            found = measured(policy, task, episode_seeds(seed, ZERO_SHOT, number, EPISODES))
             _tell(f"{name}: measured {found}")
             if wanted.fits(found.success_any):
                 return policy, {task.id: found.success_any}
@@ -148,26 +101,11 @@ def _taught(wanted: Wanted, seed: int) -> Iterator[Policy]:
 def _learned(wanted: Wanted, runs: Path, seed: int) -> Iterator[Policy]:
     """Policies learned without priors, on larger and larger budgets."""
     for steps in wanted.budgets:
-        yield _scratch(find(f"metaworld/{wanted.task}"), runs, seed, steps)
+        yield trained(find(f"metaworld/{wanted.task}"), runs, seed, steps)
 
 
-def _scratch(task: Task, runs: Path, seed: int, steps: int) -> Policy:
-    """A policy for a task, learned without priors; an interrupted build goes on where it was."""
-    setup = prepare("scratch", task)
-    run = Run("scratch", setup.method, task.id, (), seed, steps, "small", setup.schedule)
-    line = ProgressLine(run, steps)
-    listener = Listener(lambda p, speed: line.progress(p, speed), line.evaluation, line.warning)
-    folder = runs / f"{task.id.rpartition('/')[2]}-{run.id}"
-    outcome = execute(run, task, folder, listener=listener, tensorboard=False)
-    line.close()
-    if outcome.interrupted:
-        raise UserError("stopped; run the same command again to continue")
-    return load(folder / "policy")
-
-
-def _measured(policy: Policy, task: Task, seeds: list[int]) -> Evaluation:
-    """What a policy achieves alone."""
-    return evaluate(lambda obs: np.tanh(policy(obs).mean), task, seeds)  # pyright: ignore
+def _until_success(task: Task) -> Task:
+    return replace(task, make=lambda: _Ending(task.make()))
 
 
 class _Ending(gym.Wrapper[Any, Any, Any, Any]):

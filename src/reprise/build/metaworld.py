@@ -17,6 +17,7 @@ from reprise.errors import UserError
 from reprise.evaluate import episode_seeds
 from reprise.priors import Card, Policy, load, save
 from reprise.priors.scripted import expert, teacher
+from reprise.priors.shipped import MAIN, MORE, WEAK
 from reprise.tasks import Task, find
 
 EPISODES = 50
@@ -53,8 +54,8 @@ def _weak(task: str) -> Wanted:
 
 
 HARD = ("stick-pull", "coffee-pull")
-GOOD = ("reach", "push", "pick-place", "push-back", "hammer", "shelf-place", *HARD)
-METAWORLD = {name: _good(name) for name in GOOD} | {f"{name}-weak": _weak(name) for name in HARD}
+METAWORLD = {name: _good(name) for name in (*MAIN, *MORE, *HARD)}
+METAWORLD |= {name + WEAK: _weak(name) for name in HARD}
 
 
 def arms(out: Path, seed: int, by: str) -> list[Card]:

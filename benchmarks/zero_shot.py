@@ -81,10 +81,10 @@ def main(options: Options) -> None:
 
 def table(rows: list[Row]) -> str:
     """Success at any step and mean return of each prior (columns) on each task (rows)."""
-    priors = list(dict.fromkeys(row["prior"] for row in rows))
+    priors = sorted({row["prior"] for row in rows})
     cells = {(row["task"], row["prior"]): cell(row) for row in rows}
     lines = [["task", *priors], ["---"] * (len(priors) + 1)]
-    for task in dict.fromkeys(row["task"] for row in rows):
+    for task in sorted({row["task"] for row in rows}):
         lines.append([task, *(cells.get((task, prior), "") for prior in priors)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

@@ -194,7 +194,7 @@ def outcome(success: float) -> Evaluation:
 def judged(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A builder of one policy, whose measurements are these, one after the other."""
     pytest.importorskip("metaworld")
-    wanted = building.Wanted("reach", 0.95, 1.0, 0, TINY, (100,))
+    wanted = building.Wanted("reach", 0.95, 1.0, 0, 0.75, TINY, (100,))
     monkeypatch.setattr(building, "METAWORLD", {"reach": wanted})
     successes: list[float] = []
 
@@ -234,6 +234,23 @@ def test_a_build_that_never_succeeds_says_which_policy_and_how_often_it_should(
     judged += [0.1] * 4
     with pytest.raises(UserError, match=r"no 'reach' succeeds in 95% to 100%"):
         build("metaworld", tmp_path)
+
+
+def test_a_policy_is_not_even_looked_at_before_its_round_or_after_bad_practice(
+    judged: list[float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    practice = iter([1.0, 1.0, 0.5, 0.8])
+    monkeypatch.setattr(
+        building,
+        "dagger",
+        lambda *given: (r._replace(practice=next(practice)) for r in dagger(*given)),
+    )
+    late = building.METAWORLD["reach"]._replace(first=1)
+    monkeypatch.setattr(building, "METAWORLD", {"reach": late})
+    judged += [0.5, 1.0, 1.0]
+    build("metaworld", tmp_path)
+    assert judged == [], "rounds 1 and 3 were looked at, 3 passed"
+    assert next(practice, None) is None
 
 
 def test_by_sac_the_same_policies_are_learned_on_larger_and_larger_budgets(

@@ -67,12 +67,17 @@ def made_up(measured: list[tuple[str, str]], stop: int | None = None) -> Any:
     return zero_shot
 
 
+def plan(benchmark: Any, folder: Path, **more: Any) -> Any:
+    files = {"out": folder / "found.csv", "page": folder / "page.md"}
+    return benchmark.Options(**files, tasks="pointmaze", **more)
+
+
 def test_a_measured_row_is_not_measured_again(
     benchmark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured: list[tuple[str, str]] = []
     monkeypatch.setattr(benchmark, "zero_shot", made_up(measured, stop=7))
-    options = benchmark.Options(out=tmp_path / "found.csv", tasks="pointmaze", episodes=3)
+    options = plan(benchmark, tmp_path, episodes=3)
     with pytest.raises(KeyboardInterrupt):
         benchmark.main(options)
     assert len(benchmark.read(options.out)) == 6
@@ -83,7 +88,7 @@ def test_a_measured_row_is_not_measured_again(
     before = len(measured)
     benchmark.main(options)
     assert len(measured) == before
-    benchmark.main(benchmark.Options(out=options.out, tasks="pointmaze", episodes=4))
+    benchmark.main(plan(benchmark, tmp_path, episodes=4))
     assert len(measured) == 2 * before, "other episodes are another measurement"
     assert len(benchmark.read(options.out)) == before
 
@@ -93,13 +98,27 @@ def test_another_policy_of_the_same_name_is_measured_again(
 ) -> None:
     measured: list[tuple[str, str]] = []
     monkeypatch.setattr(benchmark, "zero_shot", made_up(measured))
-    options = benchmark.Options(out=tmp_path / "found.csv", tasks="pointmaze")
+    options = plan(benchmark, tmp_path)
     benchmark.main(options)
     text, sha = options.out.read_text(), load(zoo() / "pointmaze" / "ne").card.sha256[:12]
     options.out.write_text(text.replace(sha, "0" * 12))
     measured.clear()
     benchmark.main(options)
     assert {name for _, name in measured} == {"ne"} and options.out.read_text() == text
+
+
+def test_the_table_goes_into_its_place_on_the_page(
+    benchmark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(benchmark, "zero_shot", made_up([]))
+    options = plan(benchmark, tmp_path, priors=("zoo:pointmaze/sw", "zoo:pointmaze/ne"))
+    page = "before\n<!-- pointmaze -->\nold\n<!-- end -->\n<!-- other -->\nx\n<!-- end -->\n"
+    options.page.write_text(page)
+    benchmark.main(options)
+    first, second = "| task | `ne` | `sw` |", "| `two` | 50%, 1 | 50%, 1 |"
+    text = options.page.read_text()
+    assert first in text and second in text and "old" not in text
+    assert text.startswith("before\n") and text.endswith("<!-- other -->\nx\n<!-- end -->\n")
 
 
 def rows() -> list[dict[str, str]]:

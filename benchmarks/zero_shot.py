@@ -31,7 +31,7 @@ class Options:
     out: Path = Path("results/zero_shot.csv")
     page: Path = Path("docs/zero-shot.md")
     tasks: str = "metaworld-12"
-    """A named set of tasks."""
+    """A named set of tasks, or one task."""
     priors: tuple[str, ...] = ()
     """Prior references; if there are none, all that is shipped for the tasks' family."""
     episodes: int = 20
@@ -75,7 +75,7 @@ def chosen(tasks: list[Task], options: Options) -> list[Policy]:
 
 def main(options: Options) -> None:
     rows = read(options.out)
-    tasks = [task for task in listed().values() if options.tasks in task.sets]
+    tasks = [task for task in listed().values() if options.tasks in (task.id, *task.sets)]
     for prior in chosen(tasks, options):
         for task in tasks:
             same = identity(task, prior, options)

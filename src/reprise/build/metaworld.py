@@ -55,7 +55,7 @@ def _weak(task: str, shown: int, updates: int) -> Wanted:
     return Wanted(task, 0.2, 0.6, 0, 0.2, lessons, tuple(range(50_000, 300_001, 50_000)))
 
 
-HARD = {"stick-pull": (6, 800), "coffee-pull": (3, 400)}
+HARD = {"stick-pull": (6, 800), "coffee-pull": (3, 300)}
 """Tasks of the paper's study of prior sets: episodes shown to their weak policy, and updates."""
 METAWORLD = {name: _good(name) for name in (*MAIN, *MORE, *HARD)}
 METAWORLD |= {name + WEAK: _weak(name, *little) for name, little in HARD.items()}

@@ -82,15 +82,20 @@ def _accepted(
     """The first that is wanted by two measurements, and what the second one said."""
     task = find(f"metaworld/{wanted.task}")
     for number, policy in enumerate(candidates):
-        seeds = episode_seeds(seed, GATE, number, EPISODES)
-        gate = measured(policy, _until_success(task), seeds).success_any
-        _tell(f"{name}: succeeds in {gate:.0%} of {EPISODES} episodes")
+        gate = _share(policy, task, episode_seeds(seed, GATE, number, EPISODES))
         if wanted.fits(gate):
-            found = measured(policy, task, episode_seeds(seed, ZERO_SHOT, number, EPISODES))
-            _tell(f"{name}: measured {found}")
-            if wanted.fits(found.success_any):
-                return policy, {task.id: found.success_any}
+            success = _share(policy, task, episode_seeds(seed, ZERO_SHOT, number, EPISODES))
+            if wanted.fits(success):
+                return policy, {task.id: success}
     raise UserError(f"no {name!r} succeeds in {wanted.least:.0%} to {wanted.most:.0%} of episodes")
+
+
+def _share(policy: Policy, task: Task, seeds: list[int]) -> float:
+    """How often a policy succeeds; nothing is played on after a success."""
+    ending = replace(task, make=lambda: _Ending(task.make()))
+    share = measured(policy, ending, seeds).success_any
+    _tell(f"{task.id}: succeeds in {share:.0%} of {len(seeds)} episodes")
+    return share
 
 
 def _taught(wanted: Wanted, seed: int) -> Iterator[Policy]:
@@ -106,10 +111,6 @@ def _learned(wanted: Wanted, runs: Path, seed: int) -> Iterator[Policy]:
     """Policies learned without priors, on larger and larger budgets."""
     for steps in wanted.budgets:
         yield trained(find(f"metaworld/{wanted.task}"), runs, seed, steps)
-
-
-def _until_success(task: Task) -> Task:
-    return replace(task, make=lambda: _Ending(task.make()))
 
 
 class _Ending(gym.Wrapper[Any, Any, Any, Any]):

@@ -194,7 +194,7 @@ def outcome(success: float) -> Evaluation:
 def judged(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A builder of one policy, whose measurements are these, one after the other."""
     pytest.importorskip("metaworld")
-    wanted = building.Wanted("reach", 0.95, 1.0, 0, 0.75, TINY, (100,))
+    wanted = building.Wanted("reach", 0.95, 1.0, 0, 0.75, (TINY,), (100,))
     monkeypatch.setattr(building, "METAWORLD", {"reach": wanted})
     successes: list[float] = []
 
@@ -251,6 +251,17 @@ def test_a_policy_is_not_even_looked_at_before_its_round_or_after_bad_practice(
     build("metaworld", tmp_path)
     assert judged == [], "rounds 1 and 3 were looked at, 3 passed"
     assert next(practice, None) is None
+
+
+def test_courses_are_tried_one_after_the_other(
+    judged: list[float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    courses = tuple(replace(TINY, rounds=0, hidden=(size,)) for size in (4, 6, 8))
+    several = building.METAWORLD["reach"]._replace(courses=courses)
+    monkeypatch.setattr(building, "METAWORLD", {"reach": several})
+    judged += [0.1, 1.0, 1.0]
+    (card,) = build("metaworld", tmp_path)
+    assert card.hidden == (6,)
 
 
 def test_by_sac_the_same_policies_are_learned_on_larger_and_larger_budgets(

@@ -203,7 +203,7 @@ def test_a_run_in_progress_without_success_or_values_is_reported(tmp_path: Path)
 def test_scratch_has_no_selections_but_paths_and_curves(scratch: Path) -> None:
     page = render([load(scratch)], maze())
     assert "This run has no priors." in page
-    assert page.count("<svg") == 5
+    assert page.count("<svg") == 6
 
 
 def test_writing_leaves_the_page_and_the_pictures_and_nothing_else(tmp_path: Path) -> None:

@@ -16,15 +16,15 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 
-COLORS = {"smec": "#0072B2", "scratch": "#333333"}
-"""Those of the report: the task policy of a run, and black for the run without priors."""
+from reprise.report.palette import run_colors
 
 
 def panel(axes: Axes, curves: pd.DataFrame, task: str) -> None:
     """Every seed as a thin line, their mean as a thick one."""
+    colors = run_colors([str(name) for name in curves["name"]])
     for method, runs in curves.groupby("name", sort=False):
         table = runs.pivot_table(index="step", columns="seed", values="success_any")
-        color = COLORS[str(method)]
+        color = colors[str(method)]
         axes.plot(table.index, table, color=color, alpha=0.25, linewidth=1.0)
         label = f"{method}, mean of {table.shape[1]} seeds"
         axes.plot(table.index, table.mean(axis=1), color=color, linewidth=2.5, label=label)

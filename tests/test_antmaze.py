@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reprise import antpriors
-from reprise.antpriors import TURNS, turn
+from reprise.build import antmaze as building
+from reprise.build.antmaze import TURNS, turn
 from reprise.errors import UserError
 from reprise.methods import scratch
 from reprise.priors import Priors, load
@@ -392,7 +392,7 @@ def test_an_ant_is_seen_heading_east_give_or_take_45_degrees() -> None:
 def test_turns_bring_the_learned_corner_to_each_corner() -> None:
     for corner, quarters in TURNS.items():
         obs = np.zeros(29)
-        obs[:2] = CORNERS[antpriors.LEARNED]
+        obs[:2] = CORNERS[building.LEARNED]
         assert tuple((turning(quarters).observation @ obs)[:2]) == CORNERS[corner]
 
 
@@ -419,13 +419,13 @@ def test_building_writes_four_policies_with_their_measured_success(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learned = random_policy("empty-ne", 0, obs=29, action=8)
-    monkeypatch.setattr(antpriors, "trained", lambda task, *rest: learned)
-    monkeypatch.setattr(antpriors, "EPISODES", 2)
-    monkeypatch.setattr(antpriors, "find", lambda id: replace(find(id), horizon=5))
+    monkeypatch.setattr(building, "trained", lambda task, *rest: learned)
+    monkeypatch.setattr(building, "EPISODES", 2)
+    monkeypatch.setattr(building, "find", lambda id: replace(find(id), horizon=5))
     with pytest.raises(UserError, match=r"'ne' reaches its corner in only 0%"):
-        antpriors.ants(tmp_path, 0)
-    monkeypatch.setattr(antpriors, "NEEDED", 0.0)
-    cards = antpriors.ants(tmp_path, 0)
+        building.ants(tmp_path, 0)
+    monkeypatch.setattr(building, "NEEDED", 0.0)
+    cards = building.ants(tmp_path, 0)
     assert {card.name for card in cards} == set(CORNERS)
     for card in cards:
         written = load(tmp_path / card.name)

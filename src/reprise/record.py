@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from reprise import files
+from reprise.accuracy import Compared
 from reprise.evaluate import Evaluation
 from reprise.loop import Loop
 from reprise.spec import Run
@@ -85,6 +86,8 @@ class Recorder:
             ),
             "tracks": Table(folder / "tracks.csv", ("step", "episode", "t", "policy", "x", "y")),
         }
+        if run.schedule.value_states:
+            self.tables["values"] = Table(folder / "values.csv", Compared._fields)
         self._events = _events(folder / "tensorboard", loop.step) if tensorboard else None
 
     def progress(self, progress: Progress, steps_per_second: float) -> None:
@@ -107,6 +110,12 @@ class Recorder:
         self.tables["eval"].add(row)
         self.tables["eval"].flush()
         self._scalars("eval", row, step)
+
+    def values(self, rows: Sequence[Compared]) -> None:
+        """What was compared in one state, in values.csv."""
+        for row in rows:
+            self.tables["values"].add({**row._asdict(), "policy": self._names[row.policy]})
+        self.tables["values"].flush()
 
     def _selection(self, selection: Selection) -> None:
         row: dict[str, Any] = {

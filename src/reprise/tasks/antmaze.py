@@ -175,14 +175,13 @@ PRIOR_SMALL = (*SMALL, ("steps", 200_000))
 def tasks() -> list[Task]:
     """Every ant maze: the mazes to solve, and the empty one on which priors are trained."""
     found: list[Task] = []
+    ant_task = partial(Task, mishaps=MISHAPS)
     for name, text in MAPS.items():
         rows = tuple(text.split())
         more: Any = {"sets": ("antmaze",), "small": SMALL, "picture": scaled(draw(rows))}
-        more["mishaps"] = MISHAPS
-        found.append(Task(f"antmaze/{name}", HORIZON, partial(AntMaze, rows), **more))
+        found.append(ant_task(f"antmaze/{name}", HORIZON, partial(AntMaze, rows), **more))
     for name, corner in CORNERS.items():
         make = partial(AntMaze, empty(5), corner=corner)
         more = {"sets": ("antmaze-priors",), "small": PRIOR_SMALL, "reward_lower_bound": SPEEDS[0]}
-        more["mishaps"] = MISHAPS
-        found.append(Task(f"antmaze/empty-{name}", PRIOR_HORIZON, make, **more))
+        found.append(ant_task(f"antmaze/empty-{name}", PRIOR_HORIZON, make, **more))
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -66,7 +66,7 @@ class Stopwatch:
 
 
 @contextmanager
-def watching(stopwatch: Stopwatch) -> Iterator[None]:
+def watching(stopwatch: Stopwatch) -> Generator[None]:
     """While this lasts, the parts of a run are timed."""
     originals = [(owner, name, getattr(owner, name)) for owner, name, _ in WATCHED]
     try:

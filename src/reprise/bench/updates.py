@@ -107,7 +107,7 @@ def filled(spec: Spec) -> ReplayBuffer:
     place: Any = Place(np.zeros(ROWS, np.int32), np.zeros(ROWS, np.bool_))  # pyright: ignore
     before: Any = (normal(spec.obs), advice(), np.zeros(ROWS, np.int32))
     after: Any = (np.tanh(normal(spec.action)), normal(), zeros, normal(spec.obs), advice())
-    rows = Transition(*before, *after, place)
+    rows = Transition(*before, *after, place=place)
     replay = ReplayBuffer(ROWS, jax.tree.map(lambda column: column[0], rows), 0)
     replay.put(0, rows)
     return replay

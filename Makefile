@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export NPROC ?= 1
 
-.PHONY: demo test check lint docs clean
+.PHONY: demo test check lint docs bench clean
 
 demo: .venv/ready-demo       ## learn a maze with and without old policies, compare, report
 	$(BIN)/reprise demo
@@ -22,8 +22,11 @@ check: .venv/ready-dev       ## ruff, pyright, import contract, tests
 docs: .venv/ready-dev        ## the documentation as a site, in site/
 	$(BIN)/mkdocs build --strict
 
+bench: .venv-bench/ready      ## speed and memory, beside Stable-Baselines3 and SBX
+	.venv-bench/bin/reprise bench $(BENCH)
+
 clean:
-	rm -rf .venv site dist
+	rm -rf .venv .venv-bench site dist
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -35,4 +38,11 @@ clean:
 
 .venv/ready-dev: .venv/bin/python pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev]'
+	touch $@
+
+# The peers bring PyTorch and their own versions of everything: an environment of their own.
+.venv-bench/ready: pyproject.toml
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/pip install --quiet --upgrade pip
+	.venv-bench/bin/pip install --quiet -e '.[metaworld]' stable-baselines3 sbx-rl
 	touch $@

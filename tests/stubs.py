@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from reprise.agent import Agent, Proposals
+from reprise.critic import Targets
 from reprise.planner import Scene
 from reprise.types import Advice, Gaussian, Spec, Transition
 from toys import batch
@@ -58,6 +59,11 @@ def proposals(actions: Sequence[float], *valid: bool) -> Proposals:
     """One number from each policy; all usable unless told otherwise."""
     heard = jnp.array(valid or (True,) * len(actions))
     return Proposals(jnp.array(actions, jnp.float32)[:, None], jnp.zeros(()), heard)
+
+
+def counted(*values: float) -> Targets:
+    """Targets that all count once."""
+    return Targets(jnp.array(values, jnp.float32), jnp.ones(len(values)))
 
 
 def scene(actions: Sequence[float], *valid: bool, obs: Any = (0.0, 0.0)) -> Scene:

@@ -12,12 +12,13 @@ import pytest
 from scipy.stats import norm
 
 from reprise.agent import Agent, Plan
+from reprise.critic import Targets
 from reprise.method import Method
 from reprise.methods.ac_teach import MixtureCritic, PosteriorActor, Thompson, thompson
 from reprise.methods.ac_teach import ac_teach as published
 from reprise.methods.posterior import PosteriorNetwork, draws, identity, spread
 from reprise.types import Spec, Transition
-from stubs import agent_of, fixed, formula, proposals, says, scene, transition
+from stubs import agent_of, counted, fixed, formula, proposals, says, scene, transition
 from toys import batch, blank_plan, raw, same, small
 
 KEY = jax.random.key(0)
@@ -113,11 +114,13 @@ def test_d_the_target_follows_the_policy_that_the_online_critic_prefers() -> Non
     t = transition(says([0.5]), reward=1.0, terminated=0.0)
     following = proposals([0.1, 0.5])._replace(log_prob=jnp.float32(-0.7))
     critic = MixtureCritic(discount=0.9)
-    assert float(critic.targets(agent, t, following)[0]) == pytest.approx(1.0 + 0.9 * 50.0)
+    assert float(critic.targets(agent, t, following, KEY).values[0]) == pytest.approx(
+        1.0 + 0.9 * 50.0
+    )
     done = t._replace(terminated=jnp.float32(1.0))
-    assert float(critic.targets(agent, done, following)[0]) == pytest.approx(1.0)
+    assert float(critic.targets(agent, done, following, KEY).values[0]) == pytest.approx(1.0)
     silent = following._replace(valid=jnp.array([True, False]))
-    assert float(critic.targets(agent, t, silent)[0]) == pytest.approx(1.0 + 0.9 * 10.0)
+    assert float(critic.targets(agent, t, silent, KEY).values[0]) == pytest.approx(1.0 + 0.9 * 10.0)
 
 
 def test_d_the_entropy_bonus_is_the_task_policys_alone() -> None:
@@ -126,7 +129,9 @@ def test_d_the_entropy_bonus_is_the_task_policys_alone() -> None:
     critic = MixtureCritic(discount=1.0 - 1e-6, entropy_backup=True)
     for teacher, expected in ((0.5, 5.0), (0.05, 1.0 + 2.0 * 0.7)):
         following = proposals([0.1, teacher])._replace(log_prob=jnp.float32(-0.7))
-        assert float(critic.targets(agent, t, following)[0]) == pytest.approx(expected, rel=1e-4)
+        assert float(critic.targets(agent, t, following, KEY).values[0]) == pytest.approx(
+            expected, rel=1e-4
+        )
 
 
 # --- the posterior ---
@@ -193,7 +198,7 @@ def test_a_head_learns_from_its_own_share_of_the_transitions_and_always_the_same
 
 def test_the_loss_of_the_heads_is_the_square_of_the_errors_they_see() -> None:
     net, critic = network(MixtureCritic()), MixtureCritic()
-    targets = jnp.array([2.0])
+    targets = counted(2.0)
     masks = [np.asarray(jax.random.bernoulli(identity(some(n)), 0.8, (5,))) for n in range(8)]
     assert not all(mask.all() for mask in masks)
     for n, mask in enumerate(masks):
@@ -213,13 +218,14 @@ def test_the_loss_under_dropout_is_the_alpha_divergence_at_the_scale_of_the_targ
         by_hand += (
             -np.log(sum(np.exp(-0.5 * 10.0 / 2 * ((3.0 - q) / 2.0) ** 2) for q in twin)) / 0.5
         )
-    found = DROPOUT.loss(net, t, jnp.array([3.0]), KEY)
+    found = DROPOUT.loss(net, t, counted(3.0), KEY)
     assert float(found) == pytest.approx(by_hand, rel=1e-4)
 
 
 def test_the_running_variance_follows_the_targets_and_never_vanishes() -> None:
     net = network(MixtureCritic())
-    targets = jnp.array([[0.0], [20.0]])  # their variance is 100
+    values = jnp.array([[0.0], [20.0]])  # their variance is 100
+    targets = Targets(values, jnp.ones((2, 1)))
     follow = jax.jit(lambda net: MixtureCritic().calibrate(net, targets))
     first = follow(net)
     assert float(spread(first)) == pytest.approx(1.0 + 0.01 * 99.0, rel=1e-5)

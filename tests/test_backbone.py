@@ -98,11 +98,8 @@ def told(critic: SoftCritic, values: tuple[float, ...], reward: float = 0.0) -> 
     target = with_output(agent.target, last.weight * 0, jnp.array(values)[:, None])
     agent = replace(agent, target=target)
     t = jax.tree.map(lambda x: x[0], batch(SPEC))._replace(reward=jnp.float32(reward))
-    return np.asarray(
-        method.critic.targets(
-            agent, t, Proposals(jnp.zeros((1, 1)), jnp.float32(0.5), jnp.ones(1, bool))
-        )
-    )
+    following = Proposals(jnp.zeros((1, 1)), jnp.float32(0.5), jnp.ones(1, bool))
+    return np.asarray(method.critic.targets(agent, t, following, jax.random.key(0)).values)
 
 
 def test_the_target_trusts_the_smaller_of_the_twins() -> None:

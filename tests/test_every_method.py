@@ -90,7 +90,7 @@ def test_it_acts_within_bounds_and_learns_without_nan(name: str, straight: Runs)
     rows = last.loop.replay.rows(0, STEPS)
     assert (abs(rows.action) <= 1.0).all()
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(last.agent))
-    assert last.loop.updates == STEPS - 29
+    assert last.loop.updates == STEPS - 30
     assert all(np.isfinite(v) for k, v in last.metrics.items() if k.endswith("loss"))
 
 

@@ -22,6 +22,7 @@ from tables import A, S, TableQ, world
 from toys import blank_plan, line, priors, reporting, small
 
 K = 2
+KEY = jax.random.key(0)
 
 
 def greedy_backup(mix: float, mdp: Mdp, oracles: np.ndarray) -> Any:
@@ -38,7 +39,7 @@ def greedy_backup(mix: float, mdp: Mdp, oracles: np.ndarray) -> Any:
             t = transition(says([0.0] * K), terminated=0.0)
             t = t._replace(reward=reward, next_obs=following)
             everybody = Proposals(actions, jnp.zeros(()), jnp.ones(1 + K, bool))
-            return critic.targets(agent, t, everybody)
+            return critic.targets(agent, t, everybody, KEY).values
 
         actions = jnp.concatenate([greedy, own], axis=1)
         over_next = jax.vmap(target, in_axes=(None, 0, 0))
@@ -79,7 +80,8 @@ def y(critic: Any, target: Any, actions: list[float], *valid: bool, **fields: An
         says([0.0] * (len(actions) - 1)), **({"reward": 1.0, "terminated": 0.0} | fields)
     )
     agent = agent_of(target)
-    return np.asarray(critic.targets(agent, t, proposals(actions, *valid)))
+    found = critic.targets(agent, t, proposals(actions, *valid), KEY)
+    return np.asarray(found.values)
 
 
 def test_the_targets_are_the_written_ones() -> None:
@@ -114,7 +116,7 @@ def test_d_unrolled_head_0_is_the_baseline_plus_the_lambda_advantage() -> None:
     # A network that reads its values out of the observation: head 0, then the oracles.
     readout = formula(lambda s, a: s)
     agent, following = agent_of(readout), proposals([0.0, 0.0, 0.0])
-    target = jax.jit(lambda t: critic.targets(agent, t, following)[0])
+    target = jax.jit(lambda t: critic.targets(agent, t, following, KEY).values[0])
     q = f[-1]
     unrolled = []
     for n in reversed(range(length)):

@@ -20,10 +20,12 @@ from reprise.theory import tabular
 from reprise.theory.tabular import Mdp
 from reprise.train import RewardSignWarning, train
 from reprise.types import Advice, Spec, Transition
+from stubs import counted
 from tables import A, S, TableQ, world
 from toys import BRISK, batch, blank_plan, line, priors, raw, reporting, same, small, with_output
 
 K = 3
+KEY = jax.random.key(0)
 
 
 def agent_with(target: Any) -> Agent:
@@ -55,7 +57,7 @@ def backup(critic: Critic, table: jax.Array, mdp: Mdp, policies: np.ndarray) -> 
         t = Transition(
             following, silence, jnp.int32(0), jnp.zeros(A), reward, zero, following, silence
         )
-        return critic.targets(agent, t, everybody(actions))
+        return critic.targets(agent, t, everybody(actions), KEY).values
 
     states, own = jnp.eye(S), jnp.asarray(policies.swapaxes(0, 1), jnp.float32)
     over_next = jax.vmap(target, in_axes=(None, 0, 0))
@@ -108,7 +110,7 @@ def test_s2_each_head_is_asked_about_its_own_policys_action() -> None:
     target = slopes(([2.0, 3.0, 5.0], 0.0), ([2.0, 3.0, 5.0], 0.0))
     own = jnp.array([[0.1], [0.2], [-0.4]])
     critic = HybridCritic(horizon=10, discount=0.9)
-    found = critic.targets(agent_with(target), one_transition(1.0, 2), everybody(own))
+    found = critic.targets(agent_with(target), one_transition(1.0, 2), everybody(own), KEY).values
     gbar = 1e-4**0.1
     expected = [1 + 0.9 * 2 * 0.1, 1 + gbar * 3 * 0.2, 1 - gbar * 5 * 0.4]
     np.testing.assert_allclose(found, expected, rtol=1e-5)
@@ -118,7 +120,9 @@ def test_s3_targets_take_the_smaller_twin_and_selection_the_larger() -> None:
     target = slopes(([0.0, 0.0], 1.0), ([0.0, 0.0], 4.0))
     actions = jnp.zeros((2, 1))
     critic = HybridCritic(horizon=10, discount=0.5)
-    found = critic.targets(agent_with(target), one_transition(0.0, 1), everybody(actions))
+    found = critic.targets(
+        agent_with(target), one_transition(0.0, 1), everybody(actions), KEY
+    ).values
     assert found[0] == pytest.approx(0.5 * 1.0)
     values = critic.judge(target, jnp.zeros(2), actions)
     plan = Plan.start(Spec(2, 1, 1))
@@ -298,7 +302,7 @@ def test_s10_the_declared_bound_corrects_the_choice() -> None:
 def test_the_loss_is_half_the_sum_of_squares_over_heads_and_twins() -> None:
     critics = slopes(([1.0, 2.0, 3.0], 0.0), ([0.0, 0.0, 0.0], 1.0))
     t = one_transition(0.0, 2)._replace(action=jnp.array([2.0]))
-    found = HybridCritic().loss(critics, t, jnp.array([1.0, 1.0, 1.0]), jax.random.key(0))  # type: ignore[arg-type]
+    found = HybridCritic().loss(critics, t, counted(1.0, 1.0, 1.0), KEY)  # type: ignore[arg-type]
     by_hand = 0.5 * ((2 - 1) ** 2 + (4 - 1) ** 2 + (6 - 1) ** 2 + 0.0)
     assert float(found) == pytest.approx(by_hand)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from reprise import files
 from reprise.agent import Agent
-from reprise.evaluate import Act, Evaluation, episode_seeds, evaluate
+from reprise.evaluate import Act, Evaluation, Stage, episode_seeds, evaluate
 from reprise.method import Method
 from reprise.priors import Card, Policy, Priors, save
 from reprise.spec import Run
@@ -21,7 +21,7 @@ EVALUATION, ZERO_SHOT = 1, 2
 
 
 def judge(
-    method: Method, agent: Agent, priors: Priors, task: Task, seeds: Sequence[int]
+    method: Method, agent: Agent, priors: Priors, where: Task | Stage, seeds: Sequence[int]
 ) -> Evaluation:
     """The task policy alone, deterministic, with head 0's claim beside what it really earns."""
     act = task_policy(method, agent.actor, priors)
@@ -29,7 +29,7 @@ def judge(
     def value(obs: np.ndarray, actions: np.ndarray) -> np.ndarray:
         return np.asarray(method.value(agent, obs, actions))
 
-    return evaluate(act, task, seeds, gamma=method.critic.discount, value=value)
+    return evaluate(act, where, seeds, gamma=method.critic.discount, value=value)
 
 
 def task_policy(method: Method, actor: Any, priors: Priors) -> Act:
@@ -41,12 +41,12 @@ def task_policy(method: Method, actor: Any, priors: Priors) -> Act:
     return act
 
 
-def zero_shot(priors: Priors, task: Task, seed: int, episodes: int = 10) -> list[dict[str, Any]]:
+def zero_shot(priors: Priors, stage: Stage, seed: int, episodes: int = 10) -> list[dict[str, Any]]:
     """What each prior achieves on the task by itself, before anything is learned."""
     table: list[dict[str, Any]] = []
     for place, name in enumerate(priors.names):
         seeds = episode_seeds(seed, ZERO_SHOT, 0, episodes)
-        found = evaluate(priors.alone(place), task, seeds)
+        found = evaluate(priors.alone(place), stage, seeds)
         row = {k: getattr(found, k) for k in ("success_any", "success_last", "return_mean")}
         row = {k: round(v, 6) if np.isfinite(v) else None for k, v in row.items()}
         table.append({"name": name, **row})

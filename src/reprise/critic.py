@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
-from reprise.agent import Agent, Proposals, usable
+from reprise.agent import Agent, Proposals
 from reprise.errors import require
 from reprise.networks import Mlp, QNetwork, ensemble_values, stacked
 from reprise.types import Spec, Transition
+
+
+class Targets(NamedTuple):
+    """What every head should say about a transition, and how much its error counts."""
+
+    values: Float[Array, "*batch heads"]
+    weights: Float[Array, "*batch heads"]
+    """0 for a head that learns nothing from this transition."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +48,7 @@ class Critic(ABC):
         """How many values the network gives."""
 
     @abstractmethod
-    def targets(self, agent: Agent, t: Transition, following: Proposals) -> Float[Array, "heads"]:
+    def targets(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
         """One target per head for one transition; `following` are the proposals in s'."""
 
     def discounts(self, policies: int) -> Float[Array, "policies"]:
@@ -65,15 +74,15 @@ class Critic(ABC):
         return jnp.diagonal(values, axis1=0, axis2=2)
 
     def loss(
-        self, critics: QNetwork, t: Transition, targets: Float[Array, "heads"], key: Array
+        self, critics: QNetwork, t: Transition, targets: Targets, key: Array
     ) -> Float[Array, ""]:
         """J(theta), Eq. (1), for one transition: a sum over heads and twins."""
-        errors = ensemble_values(critics, t.obs, t.action) - targets[None]
-        # A prior that said nothing usable in s' has no target there.
-        known = usable(t.next_advice)[None, : targets.size]
-        return 0.5 * jnp.sum(jnp.where(known, errors, 0.0) ** 2)
+        errors = ensemble_values(critics, t.obs, t.action) - targets.values[None]
+        weights = targets.weights[None]
+        # Absent, not multiplied by zero: what has no weight may be anything.
+        return 0.5 * jnp.sum(weights * jnp.where(weights > 0.0, errors, 0.0) ** 2)
 
-    def calibrate(self, critics: QNetwork, targets: Float[Array, "batch heads"]) -> QNetwork:
+    def calibrate(self, critics: QNetwork, targets: Targets) -> QNetwork:
         """What the networks keep of a batch's targets besides what they learn from them."""
         return critics
 
@@ -89,11 +98,12 @@ class SoftCritic(Critic):
     def heads(self, spec: Spec) -> int:
         return 1
 
-    def targets(self, agent: Agent, t: Transition, following: Proposals) -> Float[Array, "heads"]:
+    def targets(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
         """T^pi_gamma with the smaller of the twins."""
         values = self.judge(agent.target, t.next_obs, following.actions[:1]).min(axis=0)
         values = values + self.entropy_bonus(agent, following)[None]
-        return (t.reward + self.discount * (1.0 - t.terminated) * values[0])[None]
+        value = t.reward + self.discount * (1.0 - t.terminated) * values[0]
+        return Targets(value[None], following.valid[:1].astype(jnp.float32))
 
 
 @dataclass(frozen=True)
@@ -104,12 +114,16 @@ class HybridCritic(Critic):
     """h, the steps a prior is judged over; None judges it with gamma."""
     epsilon: float = 1e-4
     """What is left of a reward h steps ahead: gbar = epsilon ** (1 / h)."""
+    heads_per_row: int | None = None
+    """Prior heads that learn from each transition, drawn at random; None: all of them, exactly."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require(self, "between 0 and 1", "epsilon")
         if self.horizon is not None:
             require(self, "positive", "horizon")
+        if self.heads_per_row is not None:
+            require(self, "positive", "heads_per_row")
 
     def heads(self, spec: Spec) -> int:
         return spec.policies
@@ -123,8 +137,45 @@ class HybridCritic(Critic):
         """(gamma, gbar, ..., gbar)"""
         return jnp.full(policies, self.gbar).at[0].set(self.discount)
 
-    def targets(self, agent: Agent, t: Transition, following: Proposals) -> Float[Array, "heads"]:
+    def targets(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
         """T^pi_gamma and T^mu_i_gbar under Eq. (1), each with the smaller of its twins."""
-        values = self.judge(agent.target, t.next_obs, following.actions).min(axis=0)
+        policies = len(following.actions)
+        count = self.heads_per_row
+        if count is None or count >= policies - 1:
+            values = self.judge(agent.target, t.next_obs, following.actions).min(axis=0)
+            values = self.backup(agent, t, following, values, self.discounts(policies))
+            # A prior that said nothing usable in s' has no target there.
+            return Targets(values, following.valid.astype(jnp.float32))
+        return self.sampled(agent, t, following, draw_heads(key, policies, count))
+
+    def sampled(
+        self, agent: Agent, t: Transition, following: Proposals, heads: Int[Array, "drawn"]
+    ) -> Targets:
+        """Targets of these heads alone; a prior's error counts K / (heads drawn) times.
+
+        Each prior is drawn with probability (heads drawn) / K, valid or not, so that the gradient
+        of a valid head is Eq. (1)'s in expectation; an invalid one uses up its place and weighs 0.
+        """
+        policies = len(following.actions)
+        each = jax.vmap(lambda action: ensemble_values(agent.target, t.next_obs, action))
+        values = each(following.actions[heads]).min(axis=1)
+        own = jnp.take_along_axis(values, heads[:, None], axis=1)[:, 0]
+        own = self.backup(agent, t, following, own, self.discounts(policies)[heads])
+        rate = jnp.full(heads.shape, (policies - 1) / (len(heads) - 1)).at[0].set(1.0)
+        weights = jnp.where(following.valid[heads], rate, 0.0)
+        place = jax.nn.one_hot(heads, policies)
+        return Targets(own @ place, weights @ place)
+
+    def backup(
+        self, agent: Agent, t: Transition, following: Proposals, values: Array, discounts: Array
+    ) -> Float[Array, "heads"]:
+        """r + gamma_v Q_v(s', a_v) for the task policy's head, which comes first, and others."""
         values = values.at[0].add(self.entropy_bonus(agent, following))
-        return t.reward + self.discounts(values.size) * (1.0 - t.terminated) * values
+        return t.reward + discounts * (1.0 - t.terminated) * values
+
+
+def draw_heads(key: Array, policies: int, count: int) -> Int[Array, "heads"]:
+    """Head 0 and so many of the priors' heads, each subset of them as likely as another."""
+    lottery = jax.random.uniform(key, (policies - 1,))
+    _, winners = jax.lax.top_k(lottery, count)
+    return jnp.concatenate([jnp.zeros(1, jnp.int32), 1 + winners])

@@ -28,6 +28,26 @@ class Evaluation(NamedTuple):
     """Mean of head 0 at the starts of the same episodes."""
 
 
+class Stage:
+    """Arenas of one task, kept from one evaluation to the next: to build a simulator takes long.
+
+    Every episode begins with a seeded reset, which leaves nothing of what was played before.
+    """
+
+    def __init__(self, task: Task):
+        self._task, self._kept = task, list[Arena]()
+
+    def arenas(self, count: int) -> list[Arena]:
+        """So many arenas, opened if there are not enough."""
+        self._kept += [self._task.open() for _ in range(count - len(self._kept))]
+        return self._kept[:count]
+
+    def close(self) -> None:
+        """Close them all; they are opened anew if asked for again."""
+        while self._kept:
+            self._kept.pop().close()
+
+
 class _Tally:
     """What one episode adds up to while it is played."""
 
@@ -39,15 +59,16 @@ class _Tally:
 
 def evaluate(
     act: Act,
-    task: Task,
+    task: Task | Stage,
     seeds: Sequence[int],
     *,
     gamma: float = 0.99,
     value: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
 ) -> Evaluation:
     """Play one episode per seed, all in step, so that a policy is asked once per step."""
-    arenas = [task.open() for _ in seeds]
+    stage = task if isinstance(task, Stage) else Stage(task)
     try:
+        arenas = stage.arenas(len(seeds))
         obs = np.stack([a.reset(s) for a, s in zip(arenas, seeds, strict=True)])
         start = value(obs, act(obs)) if value else np.full(len(arenas), np.nan)
         tallies = [_Tally() for _ in arenas]
@@ -57,8 +78,8 @@ def evaluate(
                 if not tally.over:
                     obs[i] = _advance(arena, actions[i], tally, gamma)
     finally:
-        for arena in arenas:
-            arena.close()
+        if stage is not task:  # the caller's own stage stays open
+            stage.close()
     return _summary(tallies, start)
 
 

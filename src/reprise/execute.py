@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +15,7 @@ import numpy as np
 from reprise import checkpoint
 from reprise.accuracy import accuracy, captured, due
 from reprise.assess import EVALUATION, judge, save_actor, zero_shot
-from reprise.evaluate import Evaluation, episode_seeds
+from reprise.evaluate import Evaluation, Stage, episode_seeds
 from reprise.folder import Manifest, claimed, environment, now, settle_recipe
 from reprise.loop import Loop
 from reprise.priors import Faults, Priors
@@ -61,10 +63,12 @@ def execute(
         if manifest.complete:
             return Outcome(folder, run.steps, None, float(manifest.record["seconds"]), None)
         manifest.note(**environment(), state="running")
-        if "zero_shot" not in manifest.record:
-            manifest.note(zero_shot=zero_shot(priors, task, run.seed))
         try:
-            return _Session(run, task, folder, priors, manifest, listener).play(tensorboard)
+            with closing(Stage(task)) as stage:
+                if "zero_shot" not in manifest.record:
+                    manifest.note(zero_shot=zero_shot(priors, stage, run.seed))
+                session = _Session(run, task, folder, priors, stage, manifest, listener)
+                return session.play(tensorboard)
         except BaseException:
             manifest.note(state="failed", ended=now())
             raise
@@ -80,25 +84,22 @@ def _fit(priors: Priors, task: Task, run: Run) -> None:
     arena.close()
 
 
+@dataclass
 class _Session:
     """The one place where a run's loop, tables and checkpoints meet."""
 
-    def __init__(
-        self,
-        run: Run,
-        task: Task,
-        folder: Path,
-        priors: Priors,
-        manifest: Manifest,
-        listener: Listener,
-    ):
-        self.run, self.task, self.folder, self.priors = run, task, folder, priors
-        self.manifest, self.listener = manifest, listener
-        self.recorder: Recorder | None = None
-        self.loop: Loop | None = None
-        self.aside: set[int] = set()
-        self.last: Evaluation | None = None
-        self.best = -np.inf
+    run: Run
+    task: Task
+    folder: Path
+    priors: Priors
+    stage: Stage
+    manifest: Manifest
+    listener: Listener
+    recorder: Recorder | None = None
+    loop: Loop | None = None
+    aside: set[int] = field(default_factory=set[int])
+    last: Evaluation | None = None
+    best: float = -np.inf
 
     def play(self, tensorboard: bool) -> Outcome:
         """From wherever the run stands to its end, or to the first signal."""
@@ -150,9 +151,7 @@ class _Session:
         self.aside = set(loop.faults.set_aside)
         self.best = state["best"] if state["best"] is not None else -np.inf
         if not state["exact"]:
-            self.listener.warning(
-                "this environment's state cannot be captured: resuming with a new episode"
-            )
+            warn("this environment's state cannot be captured: resuming with a new episode")
 
     def _report(self, progress: Progress, speed: float, stopping: bool) -> None:
         schedule, step = self.run.schedule, progress.step
@@ -190,7 +189,7 @@ class _Session:
         run = self.run
         count = run.schedule.evaluation_episodes
         seeds = episode_seeds(run.seed, EVALUATION, progress.step, count)
-        self.last = judge(run.method, progress.agent, self.priors, self.task, seeds)
+        self.last = judge(run.method, progress.agent, self.priors, self.stage, seeds)
         recorder.evaluation(progress.step, self.last)
         self.listener.evaluation(progress.step, self.last)
         # Returns break ties, and rank the tasks that have no notion of success.

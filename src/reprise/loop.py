@@ -110,7 +110,7 @@ class Loop:
             self.track.append(position)
 
     def note_losses(self) -> None:
-        """Add the last update's losses to the sums."""
+        """Add the losses of this step's update, if there was one, to the sums."""
         for name, value in self.losses.items():
             total, count = self.tally.losses.get(name, (0.0, 0))
             if not np.isfinite(latest := float(value)):
@@ -119,6 +119,7 @@ class Loop:
                     "(the last checkpoint is kept)"
                 )
             self.tally.losses[name] = (total + latest, count + 1)
+        self.losses = {}
 
     def close_episode(self, gamma: float) -> None:
         """Turn the episode under way into a record, and make room for the next."""

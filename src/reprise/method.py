@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 
 from reprise.actor import Actor, SoftActor
 from reprise.agent import Agent, Plan, flat_adam, propose
-from reprise.critic import Critic, SoftCritic
+from reprise.critic import Critic, SoftCritic, Targets
 from reprise.errors import require
 from reprise.planner import Lesson, Planner, Scene, TaskPolicy
 from reprise.replay import Packed
@@ -122,9 +122,9 @@ class Method:
         return replace(agent, planner=planner, step=agent.step + 1), metrics
 
     def _improve_critic(self, agent: Agent, batch: Transition, key: Array) -> tuple[Agent, Metrics]:
-        def target(t: Transition, k: Array) -> Array:
+        def target(t: Transition, k: Array) -> Targets:
             following = propose(agent.actor, t.next_obs, t.next_advice, k, self.stochastic_priors)
-            return self.critic.targets(agent, t, following)
+            return self.critic.targets(agent, t, following, jax.random.fold_in(k, 2))
 
         keys = jax.random.split(key, len(batch.reward))
         targets = jax.vmap(target)(batch, keys)

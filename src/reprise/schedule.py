@@ -14,7 +14,7 @@ class Schedule:
     warmup: int = 10_000
     """Steps of uniformly random actions at the start."""
     learning_starts: int = 1_000
-    """Steps before the first update."""
+    """Steps before the first update, which is computed while the next step is taken."""
     batch: int = 128
     """Transitions per update."""
     capacity: int = 1_000_000

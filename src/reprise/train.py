@@ -1,4 +1,13 @@
-"""The loop: act, step, store, learn. Callbacks are the caller's `for` loop."""
+"""The loop: act, learn while the environment steps, store. Callbacks are the caller's `for` loop.
+
+Step t of every method, in this order:
+
+1. The behavior decides in s_t with everything learned so far, update t - 1 included.
+2. Update t is dispatched, on transitions 0 .. t - 1: JAX returns before it has been computed.
+3. Meanwhile the environment takes step t and the priors advise in s_{t+1}; transition t is stored.
+4. The update's losses are read, which waits for it: nothing is under way between two steps, so a
+   checkpoint after any of them holds everything, and a loss that is not finite stops step t.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +15,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
-from reprise.agent import Agent
+from reprise.agent import Agent, Plan
 from reprise.errors import EnvironmentFault
 from reprise.evaluate import episode_seeds
+from reprise.keys import Keys
 from reprise.loop import Loop, begin
 from reprise.method import Method
 from reprise.priors import Priors
@@ -38,23 +47,6 @@ class Progress(NamedTuple):
     scheduled: bool
     """False if the loop only paused because the caller asked it to."""
     loop: Loop
-
-
-class Keys:
-    """Random keys that depend on the seed and the step alone, made a thousand at a time."""
-
-    BLOCK = 1024
-
-    def __init__(self, seed: int):
-        self._root, self._block, self._rows = jax.random.key(seed), -1, np.empty((0, 2, 2))
-
-    def __call__(self, step: int) -> np.ndarray:
-        """Two keys: one to act with, one to learn with."""
-        block, row = divmod(step, self.BLOCK)
-        if block != self._block:
-            keys = jax.random.split(jax.random.fold_in(self._root, block), (self.BLOCK, 2))
-            self._block, self._rows = block, np.asarray(jax.random.key_data(keys))
-        return self._rows[row]
 
 
 def never() -> bool:
@@ -108,9 +100,11 @@ def _run(
     warned = False
     while loop.step < steps:
         act_key, learn_key = players.keys(loop.step)
-        reward = _interact(loop, players, act_key)
-        if loop.step >= players.schedule.learning_starts:
+        decision = _decide(loop, players, act_key)
+        if loop.step >= max(players.schedule.learning_starts, 1):
             _learn(loop, players, learn_key)
+        reward = _interact(loop, players, decision)
+        loop.note_losses()
         if not warned and _unfair(reward, players):
             warned = True
             _warn(reward, players.method)
@@ -119,38 +113,48 @@ def _run(
             yield _report(loop, scheduled)
 
 
-def _interact(loop: Loop, players: _Players, key: np.ndarray) -> float:
+def _interact(loop: Loop, players: _Players, decision: _Decision) -> float:
     """One step of the environment, stored with the advice of every prior."""
-    earlier = loop.plan
-    action, source = _decide(loop, players, key)
-    step = players.arena.step(action)
+    step = players.arena.step(decision.action)
     advice = _advice(loop, players.priors, step.obs)
-    before: Any = (loop.obs, loop.advice, np.int32(source), action)
+    before: Any = (loop.obs, loop.advice, np.int32(decision.source), decision.action)
     after: Any = (step.reward, np.float32(step.terminated), step.obs, advice)
     over = step.terminated or step.truncated
-    place = Place.of(loop.plan.held - 1, over)  # the plan has ticked since
+    place = Place.of(int(loop.plan.held) - 1, over)  # the plan has ticked since
     loop.replay.add(Transition(*before, *after, place=place))
     loop.step += 1
-    loop.note_selection(earlier)
+    loop.note_selection(decision.before)
     loop.obs, loop.advice = step.obs, advice
-    loop.note_step(source, step, players.arena.position)
+    loop.note_step(decision.source, step, players.arena.position)
     if over:
         loop.close_episode(players.method.critic.discount)
         _reset(loop, players.arena, players.priors, players.seed)
     return float(step.reward)
 
 
-def _decide(loop: Loop, players: _Players, key: np.ndarray) -> tuple[np.ndarray, int]:
-    """The action, and who chose it (-1: the random warm-up)."""
+class _Decision(NamedTuple):
+    """What to do next."""
+
+    action: np.ndarray
+    source: int
+    """Who chose it; -1: the random warm-up."""
+    before: Plan
+    """What was intended until then."""
+
+
+def _decide(loop: Loop, players: _Players, key: np.ndarray) -> _Decision:
+    before = loop.plan
     if loop.step < players.schedule.warmup:
         rng = np.random.default_rng([players.seed, loop.step])
-        loop.plan = loop.plan.tick()
-        return rng.uniform(-1.0, 1.0, players.arena.action_dim).astype(np.float32), -1
-    loop.plan, action = players.method.act(loop.agent, loop.plan, loop.obs, loop.advice, key)
-    return np.asarray(action), int(loop.plan.policy)
+        loop.plan = before.tick()
+        action = rng.uniform(-1.0, 1.0, players.arena.action_dim).astype(np.float32)
+        return _Decision(action, -1, before)
+    loop.plan, chosen = players.method.act(loop.agent, before, loop.obs, loop.advice, key)
+    return _Decision(np.asarray(chosen), int(loop.plan.policy), before)
 
 
 def _learn(loop: Loop, players: _Players, key: np.ndarray) -> None:
+    """Dispatch one update; whoever reads its losses waits for it."""
     count = players.schedule.batch
     batch = loop.replay.sample(count)
     method, improve = players.method, loop.updates % players.method.actor_delay == 0
@@ -158,7 +162,6 @@ def _learn(loop: Loop, players: _Players, key: np.ndarray) -> None:
     update = method.at(loop.updates).update
     loop.agent, loop.losses = update(loop.agent, batch, key, improve, drawn)
     loop.updates += 1
-    loop.note_losses()
 
 
 def _reset(loop: Loop, arena: Arena, priors: Priors, seed: int) -> None:

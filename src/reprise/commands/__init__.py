@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from reprise.commands import checking, judging, listing, proving, running, showing
+from reprise.commands import benching, checking, judging, listing, proving, running, showing
 
 
 class Command(NamedTuple):
@@ -29,4 +29,5 @@ COMMANDS: dict[str, Command] = {
     "priors build": Command(listing.Build, listing.build),
     "priors export": Command(checking.Export, checking.export),
     "theory": Command(proving.Theory, proving.theory),
+    "bench": Command(benching.Bench, benching.bench),
 }

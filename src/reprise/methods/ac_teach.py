@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from reprise.actor import Actor
 from reprise.agent import Agent, Plan, Proposals
-from reprise.critic import Critic
+from reprise.critic import Critic, Targets
 from reprise.errors import require
 from reprise.method import Method
 from reprise.methods.posterior import PosteriorNetwork, draws, identity, spread
@@ -57,26 +57,25 @@ class MixtureCritic(Critic):
         twins = super().init(key, spec)
         return PosteriorNetwork(twins.body, jnp.ones(self.ensemble), self.keep, self.members)
 
-    def targets(self, agent: Agent, t: Transition, following: Proposals) -> Float[Array, "heads"]:
+    def targets(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
         """y = r + gamma min_j Qbar_j(s', a*), a* = argmax_v min_j Q_j(s', a_v), no dropout."""
         liked = self.judge(agent.critic, t.next_obs, following.actions).min(axis=0)
         star = jnp.argmax(jnp.where(following.valid, liked, -jnp.inf))
         action = following.actions[star]
         value = ensemble_values(agent.target, t.next_obs, action)[:, 0].min()
         bonus = jnp.where(star == 0, self.entropy_bonus(agent, following), 0.0)
-        return (t.reward + self.discount * (1.0 - t.terminated) * (value + bonus))[None]
+        value = t.reward + self.discount * (1.0 - t.terminated) * (value + bonus)
+        return Targets(value[None], jnp.ones(1))
 
-    def calibrate(self, critics: Any, targets: Float[Array, "batch 1"]) -> QNetwork:
+    def calibrate(self, critics: Any, targets: Targets) -> QNetwork:
         """Follow the variance of the targets: the precision is relative to it."""
-        moved = critics.variance + RATE * (targets.var() - critics.variance)
+        moved = critics.variance + RATE * (targets.values.var() - critics.variance)
         return eqx.tree_at(lambda net: net.variance, critics, moved)
 
-    def loss(
-        self, critics: Any, t: Transition, targets: Float[Array, "1"], key: Array
-    ) -> Float[Array, ""]:
+    def loss(self, critics: Any, t: Transition, targets: Targets, key: Array) -> Float[Array, ""]:
         """Squared errors of the heads that see t; under dropout the alpha-divergence."""
         values = jax.vmap(lambda net: net.draw(t.obs, t.action, self.members, key))(critics)
-        errors = (values - targets[None]) ** 2
+        errors = (values - targets.values[None]) ** 2
         if self.keep is None:
             seen = jax.random.bernoulli(identity(t), self.bootstrap, (self.members,))
             return 0.5 * jnp.where(seen[None], errors, 0.0).mean(axis=1).sum()

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Int
 
 from reprise.agent import Agent, Plan, Proposals
-from reprise.critic import Critic
+from reprise.critic import Critic, Targets
 from reprise.errors import UserError
 from reprise.method import Method
 from reprise.planner import Planner, Scene, best
@@ -35,7 +35,7 @@ class BaselineCritic(Critic):
         """One per policy."""
         return spec.policies
 
-    def targets(self, agent: Agent, t: Transition, following: Proposals) -> Float[Array, "heads"]:
+    def targets(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
         """y_0 = r + gamma [(1 - lambda) f(s') + lambda Q_0(s', a')], y_k = r + gamma Q_k(s', a_k).
 
         Unrolled, head 0 is f(s) + A^lambda(s, a): what MAMBA's policy gradient follows.
@@ -46,7 +46,8 @@ class BaselineCritic(Critic):
         mixed = (1.0 - self.mix) * baseline + self.mix * own
         # Where no prior has anything to say there is no baseline: plain SAC.
         values = values.at[0].set(jnp.where(following.valid[1:].any(), mixed, own))
-        return t.reward + self.discount * (1.0 - t.terminated) * values
+        values = t.reward + self.discount * (1.0 - t.terminated) * values
+        return Targets(values, following.valid.astype(jnp.float32))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,48 @@
+"""Timing in turns: a machine that slows down for a while slows everybody down."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+Turn = Callable[[], int]
+"""Does some work and says how many units of it were done."""
+Clock = Callable[[], float]
+
+
+class Speed(NamedTuple):
+    """How long one unit took, once per round."""
+
+    seconds: tuple[float, ...]
+
+    @property
+    def per_second(self) -> float:
+        """Units per second in the median round."""
+        return 1.0 / statistics.median(self.seconds)
+
+    @property
+    def spread(self) -> float:
+        """Slowest round minus fastest, relative to the median one."""
+        return (max(self.seconds) - min(self.seconds)) / statistics.median(self.seconds)
+
+    def times(self, other: Speed) -> float:
+        """How many times as long as the other's a unit takes: the median over rounds."""
+        pairs = zip(self.seconds, other.seconds, strict=True)
+        return statistics.median(mine / its for mine, its in pairs)
+
+
+def in_turns(
+    contestants: Mapping[str, Turn], rounds: int, clock: Clock = time.perf_counter
+) -> dict[str, Speed]:
+    """Everybody plays one turn that does not count (it compiles), then one in each round."""
+    for turn in contestants.values():
+        turn()
+    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    for _ in range(rounds):
+        for name, turn in contestants.items():
+            began = clock()
+            units = turn()
+            seconds[name].append((clock() - began) / units)
+    return {name: Speed(tuple(each)) for name, each in seconds.items()}

@@ -1,0 +1,71 @@
+"""Whole training steps per second: act, update, environment, priors, replay."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from reprise.bench.machine import peak_memory
+from reprise.bench.timing import Speed, Turn, in_turns
+from reprise.errors import UserError
+from reprise.methods import Preset, Setup, prepare
+from reprise.priors import Priors
+from reprise.schedule import Schedule
+from reprise.tasks import Task
+from reprise.train import Progress, train
+
+METHODS = ("scratch", "smec")
+
+
+def brief(setup: Setup, steps: int) -> Schedule:
+    """A schedule that reports every so many steps, and has its warm-up before the first report."""
+    quick: Any = {"warmup": steps // 2, "learning_starts": min(steps // 2, setup.schedule.batch)}
+    silent: Any = {"log_every": steps, "evaluate_every": 0, "checkpoint_every": steps}
+    return replace(setup.schedule, **quick, **silent)
+
+
+def speeds(
+    task: Task, priors: Priors, preset: Preset, *, steps: int, rounds: int
+) -> dict[str, Speed]:
+    """Seconds per training step of Scratch and SMEC, in turns of so many steps."""
+    contestants: dict[str, Turn] = {}
+    for name in METHODS:
+        setup = prepare(name, task, preset)
+        schedule = brief(setup, steps)
+        options: Any = {"steps": steps * (rounds + 1), "schedule": schedule}
+        contestants[name] = follow(train(setup.method, task, priors, **options), steps)
+    return in_turns(contestants, rounds)
+
+
+def follow(reports: Iterator[Progress], steps: int) -> Turn:
+    """A contestant that trains until its next report."""
+
+    def turn() -> int:
+        next(reports)
+        return steps
+
+    return turn
+
+
+def two_at_once(options: list[str]) -> dict[str, float]:
+    """Steps per second of Scratch in one process, and of two processes together.
+
+    Each is a `reprise bench` of its own that measures nothing but trainings.
+    """
+    command = [sys.executable, "-m", "reprise", "bench", "--parts", "steps", "--json", *options]
+    found = {str(count): sum(_together(command, count)) for count in (1, 2)}
+    return {"one": found["1"], "two": found["2"], "rss_mb": peak_memory(children=True)}
+
+
+def _together(command: list[str], count: int) -> list[float]:
+    pipe = subprocess.PIPE
+    started = [subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) for _ in range(count)]
+    answers = [process.communicate() for process in started]
+    for process, (_, said) in zip(started, answers, strict=True):
+        if process.returncode:
+            raise UserError(f"a training of its own failed: {said.strip().splitlines()[-1:]}")
+    return [float(json.loads(out)["steps_per_second"]["scratch"]) for out, _ in answers]

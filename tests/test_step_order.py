@@ -1,0 +1,93 @@
+"""The order of a step: decide, dispatch the update, step the environment, read the losses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reprise.agent import Plan
+from reprise.errors import UserError
+from reprise.loop import Loop
+from reprise.method import Method
+from reprise.tasks import Arena
+from reprise.train import train
+from toys import line, reporting, small
+
+
+class Loss:
+    """A loss that says when it is read."""
+
+    def __init__(self, events: list[str], value: float = 1.0):
+        self.events, self.value = events, value
+
+    def __float__(self) -> float:
+        self.events.append("read")
+        return self.value
+
+
+@pytest.fixture
+def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a loop does, in order, with a method that learns nothing."""
+    said: list[str] = []
+    step = Arena.step
+
+    def act(self: Method, agent: Any, plan: Plan, *rest: Any) -> tuple[Plan, np.ndarray]:
+        said.append("act")
+        return plan._replace(policy=np.int32(0)).tick(), np.zeros(1, np.float32)  # type: ignore[arg-type]
+
+    def stepped(self: Arena, action: np.ndarray) -> Any:
+        said.append("step")
+        return step(self, action)
+
+    monkeypatch.setattr(Method, "act", act)
+    monkeypatch.setattr(Arena, "step", stepped)
+    return said
+
+
+def play(
+    steps: int, learning_starts: int, events: list[str], patch: Any, loss: float = 1.0
+) -> Loop:
+    held: list[Loop] = []
+
+    def update(self: Method, agent: Any, *rest: Any) -> Any:
+        events.append(f"update on {len(held[0].replay)}")
+        return agent, {"critic_loss": Loss(events, loss)}
+
+    patch.setattr(Method, "update", update)
+    schedule = reporting(steps, warmup=0, learning_starts=learning_starts)
+    method = small(Method())
+    list(train(method, line(30), steps=steps, schedule=schedule, resume=held.append))
+    return held[0]
+
+
+def test_the_environment_steps_while_the_update_of_the_rows_before_it_is_under_way(
+    events: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = play(4, 2, events, monkeypatch)
+    early = ["act", "step"] * 2
+    late = [what for n in (2, 3) for what in ("act", f"update on {n}", "step", "read")]
+    assert events == early + late
+    assert loop.updates == 2
+
+
+def test_the_first_update_needs_one_transition(
+    events: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play(2, 0, events, monkeypatch)
+    assert events == ["act", "step", "act", "update on 1", "step", "read"]
+
+
+def test_each_loss_is_counted_once(events: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = play(5, 3, events, monkeypatch)
+    assert loop.losses == {}
+    assert events.count("read") == loop.updates == 2
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_at_its_own_step(
+    events: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UserError, match="critic_loss became nan at step 3; try a smaller"):
+        play(9, 2, events, monkeypatch, float("nan"))
+    assert events.count("act") == 3

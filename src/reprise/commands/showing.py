@@ -21,9 +21,9 @@ class Demo:
 
     out: Path = Path("runs/demo")
     """Folder of both runs and their report; an interrupted demo continues there."""
-    steps: int = 25_000
-    """Environment steps of each run."""
-    seed: int = 0
+    steps: int = 35_000
+    """Environment steps of each run. SMEC holds the maze by then in most seeds, not in all."""
+    seed: int = 1
     """Seed of both runs."""
 
 

@@ -1,6 +1,7 @@
 # Everything works from a fresh clone with Python >= 3.11 and make.
 PYTHON ?= python3
 BIN := .venv/bin
+PEERS := torch==2.13.0 stable-baselines3==2.9.2 sbx-rl==0.28.0
 export NPROC ?= 1
 
 .PHONY: demo test check lint docs bench clean
@@ -44,5 +45,5 @@ clean:
 .venv-bench/ready: pyproject.toml
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/pip install --quiet --upgrade pip
-	.venv-bench/bin/pip install --quiet -e '.[metaworld]' stable-baselines3 sbx-rl
+	.venv-bench/bin/pip install --quiet -c constraints.txt -e '.[metaworld]' $(PEERS)
 	touch $@

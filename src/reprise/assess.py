@@ -41,12 +41,14 @@ def task_policy(method: Method, actor: Any, priors: Priors) -> Act:
     return act
 
 
-def zero_shot(priors: Priors, stage: Stage, seed: int, episodes: int = 10) -> list[dict[str, Any]]:
+def zero_shot(
+    priors: Priors, where: Task | Stage, seed: int, episodes: int = 10
+) -> list[dict[str, Any]]:
     """What each prior achieves on the task by itself, before anything is learned."""
     table: list[dict[str, Any]] = []
     for place, name in enumerate(priors.names):
         seeds = episode_seeds(seed, ZERO_SHOT, 0, episodes)
-        found = evaluate(priors.alone(place), stage, seeds)
+        found = evaluate(priors.alone(place), where, seeds)
         row = {k: getattr(found, k) for k in ("success_any", "success_last", "return_mean")}
         row = {k: round(v, 6) if np.isfinite(v) else None for k, v in row.items()}
         table.append({"name": name, **row})

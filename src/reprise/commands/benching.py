@@ -86,7 +86,7 @@ def tables(answer: dict[str, Any]) -> list[Table]:
         for name, rate in answer["steps_per_second"].items()
     ]
     worlds = [
-        (task, f"{both['raw']:.0f}", f"{both['ours']:.0f}")
+        (task, f"{both['raw']:.0f}", f"{both['ours']:.0f}", f"{both['ours'] / both['raw']:.2f}")
         for task, both in answer["env_steps_per_second"].items()
     ]
     parts = [(name, f"{share:.1%}") for name, share in answer["shares"].items()]
@@ -94,7 +94,7 @@ def tables(answer: dict[str, Any]) -> list[Table]:
     found = [
         table("Updates", ("", "per second", "x scratch", "spread"), updates),
         table("Training steps", ("", "per second", "spread"), steps),
-        table("Environment steps per second", ("", "raw", "ours"), worlds),
+        table("Environment steps per second", ("", "raw", "ours", "x raw"), worlds),
         table("A training's time", ("", "share"), parts),
         table("Steps per second of trainings at once", ("", "together"), pair),
         table("Machine", ("", ""), machine(answer)),

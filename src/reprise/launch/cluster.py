@@ -1,0 +1,59 @@
+"""Runs on Ray: one task per run, a recipe as JSON in, files out."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+from reprise.errors import UserError
+from reprise.launch.job import Job, perform
+from reprise.launch.workers import Workers
+
+LOCAL = "local"
+LOOPBACK = "127.0.0.1"
+
+
+class Cluster(Workers):
+    """A Ray cluster: the one at an address, or one of its own on this machine's loopback.
+
+    All its machines must see the suite's folder under the same path.
+    """
+
+    def __init__(self, address: str, places: int | None = None):
+        self._ray = ray = connect(address, places)
+        cpus = int(ray.cluster_resources().get("CPU", 1))
+        self.places = min(places or cpus, cpus)
+        # Tried again by whoever launched it, which knows about checkpoints; not by Ray.
+        self._perform = ray.remote(num_cpus=1, max_retries=0)(perform)
+        self._running: dict[Any, str] = {}
+
+    def start(self, job: Job) -> None:
+        self._running[self._perform.remote(job.message)] = job.name
+
+    def finished(self, patience: float) -> list[str]:
+        ended, _ = self._ray.wait(list(self._running), num_returns=1, timeout=patience)
+        return [self._running.pop(task) for task in ended]
+
+    def stop(self) -> None:
+        for task in self._running:
+            self._ray.cancel(task)  # as Ctrl-C: the run saves
+
+    def close(self) -> None:
+        self._ray.shutdown()
+
+
+def connect(address: str, places: int | None) -> Any:
+    """Ray, connected; a cluster of our own has no dashboard and listens to this machine alone."""
+    if find_spec("ray") is None:
+        raise UserError(f"ray is {address!r}; Ray is not installed: pip install 'reprise[ray]'")
+    import ray  # pyright: ignore[reportMissingImports]
+
+    options: dict[str, Any] = {"address": address, "log_to_driver": False}
+    if address == LOCAL:
+        options |= {"num_cpus": places, "include_dashboard": False, "_node_ip_address": LOOPBACK}
+    try:
+        ray.init(**options)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise UserError(f"ray is {address!r}; cannot connect: {reason}") from error
+    return ray

@@ -1,0 +1,101 @@
+"""How long a suite will take: from what a step cost when it was measured, scaled to this machine.
+
+The costs are milliseconds of processor time with one thread, from benchmarks/suite_speed.py.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from itertools import pairwise
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from reprise.suites.suite import Cell, Suite, family
+from reprise.tasks import Task, find
+
+MEASURED = "recorded on 2 cores of a virtual machine, November 2026"
+ENVIRONMENT = {"pointmaze": 0.12, "metaworld": 0.566, "antmaze": 1.343}
+"""A step of an environment alone."""
+LEARN: dict[tuple[int, ...], dict[str, float]] = {(128, 128): {"smec": 2.0, "scratch": 1.0}}
+"""Acting and one update, by networks and method, with the four priors of the point mazes."""
+START = 10.0
+"""Seconds before a run's first update: imports and compilation."""
+UNIT = 1.0
+"""Milliseconds that `calibration` measured where the costs above were recorded."""
+ZERO_SHOT = 10
+"""Episodes of each prior before a run."""
+
+
+class Estimate(NamedTuple):
+    """A cell and the hours it should take on one core."""
+
+    cell: Cell
+    hours: float
+
+
+def estimate(suite: Suite, factor: float = 1.0) -> list[Estimate]:
+    """Each cell's hours; `factor` is how much slower than the recorded machine this one is."""
+    return [Estimate(cell, factor * _hours(cell)) for cell in suite.cells]
+
+
+def _hours(cell: Cell) -> float:
+    run, task = cell.run, find(cell.run.task)
+    steps = run.steps * ENVIRONMENT.get(family(run.task), 0.1)
+    learned = max(0, run.steps - run.schedule.learning_starts) * _learning(cell)
+    watched = _watched(cell, task) * ENVIRONMENT.get(family(run.task), 0.1)
+    return (START + 1e-3 * (steps + learned + watched)) / 3_600
+
+
+def _learning(cell: Cell) -> float:
+    """The recorded cost of the nearest size of network, in proportion to its products."""
+    method = cell.run.name.partition("/")[0]
+    wanted = _products(cell.run.method.critic.hidden)
+    nearest = min(LEARN, key=lambda hidden: abs(_products(hidden) - wanted))
+    return LEARN[nearest][method] * min(1.0, wanted / _products(nearest))
+
+
+def _products(hidden: tuple[int, ...]) -> int:
+    """Multiplications between hidden layers."""
+    return sum(a * b for a, b in pairwise(hidden))
+
+
+def _watched(cell: Cell, task: Task) -> int:
+    """Steps of evaluations, and of the priors alone."""
+    schedule = cell.run.schedule
+    rounds = cell.run.steps // schedule.evaluate_every + 1 if schedule.evaluate_every else 1
+    refs = cell.library.crowd or 4 * len(cell.library.refs) if cell.library.refs else 0
+    priors = refs + len(cell.needs)
+    return task.horizon * (rounds * schedule.evaluation_episodes + priors * ZERO_SHOT)
+
+
+def finish(estimates: list[Estimate], workers: int) -> float:
+    """Hours until the last run is over, with so many workers and each cell after its needs."""
+    free, ended = [0.0] * workers, dict[str, float]()
+    for cell, hours in estimates:
+        ready = max((ended[need] for need in cell.needs), default=0.0)
+        began = max(heapq.heappop(free), ready)
+        ended[cell.name] = began + hours
+        heapq.heappush(free, began + hours)
+    return max(ended.values(), default=0.0)
+
+
+def calibration(seconds: float = 2.0) -> float:
+    """How much slower this machine is than the recorded one, by a product of two matrices."""
+    return unit(seconds) / UNIT
+
+
+def unit(seconds: float) -> float:
+    """The quickest milliseconds of one product of the kind that learning is made of."""
+    left = jnp.asarray(np.random.default_rng(0).random((512, 512), np.float32))
+    product = jax.jit(jnp.dot)
+    product(left, left).block_until_ready()
+    until, best = time.perf_counter() + seconds, float("inf")
+    while time.perf_counter() < until:
+        began = time.perf_counter()
+        product(left, left).block_until_ready()
+        best = min(best, time.perf_counter() - began)
+    return 1e3 * best

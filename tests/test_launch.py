@@ -159,3 +159,17 @@ def test_a_worker_waits_for_a_folder_that_is_still_in_use(
     calls.clear()
     perform(job(tmp_path, "a").message)
     assert failure(tmp_path / "a") == "in use"
+
+
+def test_a_launch_that_breaks_lets_its_runs_save(tmp_path: Path) -> None:
+    class Broken(Exception):
+        """Somebody who is told of it cannot bear it."""
+
+    def tell(job: Job, state: State) -> None:
+        if state is State.COMPLETE:
+            raise Broken
+
+    actors = Actors()
+    with pytest.raises(Broken):
+        launch(chain(tmp_path), actors, tell)
+    assert actors.stopped == 1 and actors.closed

@@ -190,6 +190,7 @@ def test_a_dry_run_shows_every_run_and_starts_none(
         (["suite"], "unknown suite ''"),
         (["suite", "main", "--jobs", "0"], "jobs is 0; it must be positive"),
         (["suite", "main", "--scale", "huge"], "scale"),
+        (["continual", "--method", "scratch"], "method is 'scratch'"),
         (["continual", "pointmaze/nowhere"], "unknown task 'pointmaze/nowhere'"),
     ],
 )

@@ -126,4 +126,4 @@ def forward_transfers(curves: pd.DataFrame) -> pd.DataFrame:
         if label != "scratch" and (task, seed, "scratch") in areas
     ]  # fmt: skip
     columns = ["task", "seed", "method", "area", "area_scratch", "transfer"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=columns).astype({"transfer": float})

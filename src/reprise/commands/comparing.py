@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -74,7 +75,8 @@ def suite(options: Suite) -> int:
     """Launch it, or say what it would take."""
     if options.name not in suites.FIGURES:
         raise unknown("suite", options.name, suites.FIGURES)
-    return _play(suites.suite(options.name, SCALES[options.scale]), options)
+    after = _show_transfers if options.name == "continual" else _nothing
+    return _play(suites.suite(options.name, SCALES[options.scale]), options, after)
 
 
 @dataclass(frozen=True)
@@ -104,9 +106,11 @@ def continual(options: Continual) -> int:
     return _play(planned, options, _show_transfers)
 
 
-def _play(
-    planned: suites.Suite, options: Launching, after: Callable[[Path], None] = lambda out: None
-) -> int:
+def _nothing(out: Path) -> None:
+    """Most suites have no more to say."""
+
+
+def _play(planned: suites.Suite, options: Launching, after: Callable[[Path], None]) -> int:
     if options.dry_run:
         return _foresee(planned, options)
     out = options.out or Path("runs") / f"{planned.name}-{options.scale}"
@@ -137,7 +141,7 @@ def _conclude(
     whys = {name: failure(folder_of(out, name)) or "needs a failed run" for name in missing}
     if options.json:
         answer: dict[str, Any] = {"suite": str(out), "runs": len(states), "failed": whys}
-        console().print_json(data=answer)
+        print(json.dumps(answer))
         return 1 if missing else 0
     done = len(states) - len(missing)
     console().print(f"{done} of {len(states)} runs complete: {out}", highlight=False)
@@ -157,7 +161,7 @@ def _foresee(planned: suites.Suite, options: Launching) -> int:
     spans = {str(n): round(suites.finish(found, n), 3) for n in many}
     if options.json:
         head = {"suite": planned.name, "scale": planned.scale, "basis": source or hours.MEASURED}
-        console().print_json(data={**head, "runs": rows, "hours": spans})
+        print(json.dumps({**head, "runs": rows, "hours": spans}))
         return 0
     shown = ("run", "priors", "needs", "steps")
     show([{n: row[n] for n in shown} | {"takes": _span(row["hours"])} for row in rows], False)
@@ -184,6 +188,8 @@ def _show_transfers(out: Path) -> None:
     from reprise.gather import forward_transfers, gather
 
     found = forward_transfers(gather(out, switches=False).curves)
-    rows: list[dict[str, Any]] = found.astype(object).where(found.notna(), None).to_dict("records")  # pyright: ignore
+    rows: list[dict[str, Any]] = found.to_dict("records")  # pyright: ignore
+    numbers = ("area", "area_scratch", "transfer")
+    rows = [row | {name: f"{row[name]:.3f}" for name in numbers} for row in rows]
     if rows:
         show(rows, as_json=False)

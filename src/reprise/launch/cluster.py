@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 from typing import Any
 
@@ -51,9 +52,10 @@ def connect(address: str, places: int | None) -> Any:
     options: dict[str, Any] = {"address": address, "log_to_driver": False}
     if address == LOCAL:
         options |= {"num_cpus": places, "include_dashboard": False, "_node_ip_address": LOOPBACK}
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nobody asked us to report to anyone
     try:
         ray.init(**options)
-    except (ConnectionError, ValueError, RuntimeError) as error:
-        reason = str(error).strip().splitlines()[0]
+    except Exception as error:  # Ray raises bare ones, too
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise UserError(f"ray is {address!r}; cannot connect: {reason}") from error
     return ray

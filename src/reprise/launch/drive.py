@@ -43,6 +43,9 @@ def launch(jobs: Sequence[Job], workers: Workers, tell: Tell = lambda job, state
     with stop_signals() as caught:
         try:
             states = Launch(jobs, workers, tell).play(caught)
+        except BaseException:
+            workers.stop()
+            raise
         finally:
             workers.close()
     return Outcome(states, caught[0] if caught else None)

@@ -18,7 +18,7 @@ from reprise.spec import Run
 from reprise.tasks import find
 
 FAILURE = "failure.txt"
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Seconds to wait for a worker of a killed launch that is still saving."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from reprise.errors import UserError
 from reprise.suites.grid import Variant, cell
 from reprise.suites.suite import NOBODY, Cell, Library, Scale
 
@@ -17,6 +18,8 @@ def sequence(
 
     Nothing but policies passes from task to task: networks, buffer, temperature and counts are new.
     """
+    if method == "scratch":
+        raise UserError("method is 'scratch'; it reuses nothing: choose another --method")
     reusing, scratch = Variant(method, method, library=EARLIER), Variant("scratch", "scratch")
     cells: list[Cell] = []
     for seed in seeds:

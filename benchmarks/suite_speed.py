@@ -71,7 +71,7 @@ def main() -> None:
     alone = {family: round(environment(id), 3) for family, id in FAMILIES.items()}
     print(json.dumps({"environment_ms": alone}), flush=True)
     pairs = [(name, SIZES[0]) for name in sys.argv[1:] or METHODS]
-    for name, hidden in [*pairs, *(("scratch", hidden) for hidden in SIZES[1:])]:
+    for name, hidden in [*(("scratch", hidden) for hidden in SIZES[1:]), *pairs]:
         total, start = learning(name, hidden)
         cost = round(total - alone["pointmaze"], 3)
         row = {"hidden": hidden, "method": name, "learn_ms": cost, "start_s": round(start, 1)}

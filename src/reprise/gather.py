@@ -112,10 +112,10 @@ def _stacked(name: str, parts: list[pd.DataFrame]) -> pd.DataFrame:
 
 def forward_transfers(curves: pd.DataFrame) -> pd.DataFrame:
     """What reuse added on each task and seed, as a share of what Scratch left to gain."""
-    areas: dict[tuple[str, int, str], float] = {}
-    for (task, seed, label), rows in curves.groupby(["task", "seed", "label"], sort=False):
+    areas: dict[Any, float] = {}
+    for key, rows in curves.groupby(["task", "seed", "label"], sort=False):
         steps, success = numbers(rows, "step"), numbers(rows, "success_any")
-        areas[str(task), int(seed), str(label)] = statistics.area(steps, success)
+        areas[key] = statistics.area(steps, success)
     rows = [
         {
             "task": task, "seed": seed, "method": label, "area": found,

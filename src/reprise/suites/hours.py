@@ -41,7 +41,7 @@ TIMES = {
 """The same for each method as a multiple of Scratch's, with 128 x 128 and four priors."""
 START = 18.0
 """Seconds before a run's first update: imports and compilation (12 for Scratch, 22 for SMEC)."""
-UNIT = 1.0
+UNIT = 3.5
 """Milliseconds that `calibration` measured where the costs above were recorded."""
 ZERO_SHOT = 10
 """Episodes of each prior before a run."""
@@ -105,7 +105,7 @@ def calibration(seconds: float = 2.0) -> float:
 
 
 def unit(seconds: float) -> float:
-    """The quickest milliseconds of processor time for one product of the kind that learning is made of."""
+    """The quickest milliseconds of a product of the kind that learning is made of."""
     left = jnp.asarray(np.random.default_rng(0).random((512, 512), np.float32))
     product = jax.jit(jnp.dot)
     product(left, left).block_until_ready()

@@ -18,10 +18,23 @@ def can_report() -> bool:
     return all(find_spec(name) is not None for name in NEEDED)
 
 
+def require_extra(what: str) -> None:
+    """Say how to get the extra if it is missing."""
+    if not can_report():
+        raise UserError(f"{what} need the report extra: pip install 'reprise[report]'")
+
+
+def sum_up(run: Path) -> dict[str, float | None]:
+    """The handful of numbers that a run comes to."""
+    require_extra("comparisons")
+    from reprise.report import tables
+
+    return tables.milestones(tables.load(run))
+
+
 def write_film(path: Path, act: Act, task: Task, seeds: Sequence[int]) -> Path:
     """An animated GIF of some episodes."""
-    if not can_report():
-        raise UserError("films need the report extra: pip install 'reprise[report]'")
+    require_extra("films")
     from reprise.report import film
 
     return film.write(path, act, task, seeds)
@@ -31,8 +44,7 @@ def write_report(
     runs: Sequence[Path], out: Path, picture: Picture | None, png: Path | None = None
 ) -> Path:
     """One page about some runs, and its figures as PNG if a folder is given."""
-    if not can_report():
-        raise UserError("reports need pandas, matplotlib and jinja2: pip install 'reprise[report]'")
+    require_extra("reports")
     from reprise.report import write
 
     return write(runs, out, picture, png)

@@ -106,6 +106,28 @@ def test_a_run_that_fails_twice_stops_only_those_that_need_it(tmp_path: Path) ->
     assert failure(tmp_path / "b") == "its process died"
 
 
+def test_a_run_that_gets_further_each_time_is_continued_however_often(tmp_path: Path) -> None:
+    def slowly(job: Job, time: int) -> bool:
+        if job.name == "a":
+            (job.folder / f"checkpoints/step-{time:09d}").mkdir(parents=True)
+        return job.name != "a" or time == 7
+
+    actors = Actors(ends=slowly)
+    assert set(play(tmp_path, actors).states.values()) == {State.COMPLETE}
+    assert actors.started.count("a") == 7
+
+
+def test_a_run_that_always_fails_at_the_same_place_is_given_up(tmp_path: Path) -> None:
+    def stuck(job: Job, time: int) -> bool:
+        if job.name == "x":
+            (job.folder / "checkpoints/step-000000150").mkdir(parents=True, exist_ok=True)
+        return job.name != "x"
+
+    actors = Actors(ends=stuck)
+    assert play(tmp_path, actors).states["x"] is State.FAILED
+    assert actors.started.count("x") == 3  # once to get there, twice in vain
+
+
 def test_a_signal_stops_the_rest_and_is_passed_on_once(tmp_path: Path) -> None:
     def interrupt(job: Job, time: int) -> bool:
         if job.name == "a":

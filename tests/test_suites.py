@@ -13,7 +13,7 @@ from reprise.cli import main
 from reprise.errors import UserError
 from reprise.priors import resolve
 from reprise.spec import Run, decode, encode
-from reprise.suites import FIGURES, SCALES, Cell, Suite, estimate, finish, jobs, load, suite
+from reprise.suites import FIGURES, SCALES, Cell, Choice, Suite, estimate, finish, jobs, load, suite
 from reprise.suites.continual import sequence
 from reprise.suites.grid import Variant, cell, plain
 from reprise.suites.hours import Estimate
@@ -82,10 +82,54 @@ def test_sensitivity_changes_h_in_both_places_and_c_in_one() -> None:
 
 def test_prior_sets_grow_and_end_with_the_task_itself() -> None:
     cells = [c for c in suite("prior-sets", PAPER).cells if c.run.task == "metaworld/coffee-pull"]
-    sizes = {c.label: len(c.library.refs) for c in cells}
-    assert sizes == {"set1": 3, "set2": 6, "set3": 7, "set4": 8}
-    last = next(c for c in cells if c.label == "set4")
-    assert last.library.refs[-2:] == ("zoo:metaworld/coffee-pull-weak", "zoo:metaworld/coffee-pull")
+    names = {c.label: resolve(c.library.refs, task=c.run.task).names for c in cells}
+    assert [len(names[f"set{i}"]) for i in (1, 2, 3, 4)] == [3, 6, 7, 8]
+    assert names["set4"][-2:] == ("coffee-pull-weak", "coffee-pull")
+
+
+def test_every_prior_of_every_suite_exists() -> None:
+    for name in FIGURES:
+        for refs, task in {(c.library.refs, c.run.task) for c in suite(name, PAPER).cells}:
+            assert len(resolve(refs, task=task).names) >= len(refs)
+
+
+def test_value_accuracy_compares_values() -> None:
+    for scale, states in ((SMOKE, 2), (SMALL, 10), (PAPER, 10)):
+        cells = suite("value-accuracy", scale).cells
+        assert {c.run.schedule.value_states for c in cells} == {states}
+    others = [c for name in FIGURES if name != "value-accuracy" for c in suite(name, SMALL).cells]
+    assert {c.run.schedule.value_states for c in others} == {0}
+
+
+# A part of a suite.
+
+
+def test_a_part_of_a_suite_is_chosen_by_tasks_methods_seeds_and_steps() -> None:
+    choice = Choice(("pointmaze/s", "gym/Pendulum-v1"), ("smec/no-ucb",), seeds=3, steps=700)
+    cells = suite("ablation-ucb", SMALL, choice).cells
+    facts = [(c.run.task, c.run.name, c.run.seed, c.run.steps) for c in cells]
+    tasks = [(task, "smec/no-ucb") for task in choice.tasks]
+    assert facts == [(*pair, seed, 700) for seed in range(3) for pair in tasks]
+
+
+def test_a_part_has_the_same_runs_as_the_whole() -> None:
+    for name in FIGURES:
+        whole = suite(name, SMALL).cells
+        first = whole[0]
+        choice = Choice((first.run.task,), (first.label,), seeds=1)
+        assert suite(name, SMALL, choice).cells == (first,)
+    crowd = suite("cost", SMALL, Choice(methods=("k=64",))).cells
+    assert {(c.label, c.run.task) for c in crowd} == {("k=64", "pointmaze/medium")}
+
+
+def test_a_folder_takes_more_of_its_suite_later(tmp_path: Path) -> None:
+    for methods in (("smec",), ("scratch",), ("smec", "scratch")):
+        settle(suite("point", SMOKE, Choice(methods=methods)), tmp_path)
+    assert [c["method"] for c in load(tmp_path)["cells"]] == ["smec", "scratch"]
+    with pytest.raises(UserError, match="holds another suite"):
+        settle(suite("point", SMOKE, Choice(steps=7)), tmp_path)
+    settle(suite("point", SMOKE), tmp_path)
+    assert len(load(tmp_path)["cells"]) == 8
 
 
 def test_scratch_has_no_priors_and_everybody_else_has() -> None:
@@ -189,6 +233,13 @@ def test_a_dry_run_shows_every_run_and_starts_none(
         (["suite", "maine"], "unknown suite 'maine'; nearest: main"),
         (["suite"], "unknown suite ''"),
         (["suite", "main", "--jobs", "0"], "jobs is 0; it must be positive"),
+        (["suite", "main", "--seeds", "0"], "seeds is 0; it must be positive"),
+        (
+            ["suite", "point", "--methods", "smack"],
+            "method of suite 'point': 'smack'; nearest: smec",
+        ),
+        (["suite", "point", "--tasks", "pointmaze/nowhere"], "unknown task 'pointmaze/nowhere'"),
+        (["suite", "cost", "--tasks", "pointmaze/u"], "task of suite 'cost': 'pointmaze/u'"),
         (["suite", "main", "--scale", "huge"], "scale"),
         (["continual", "--method", "scratch"], "method is 'scratch'"),
         (["continual", "pointmaze/nowhere"], "unknown task 'pointmaze/nowhere'"),

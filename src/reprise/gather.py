@@ -10,17 +10,22 @@ import pandas as pd
 
 from reprise import statistics
 from reprise.launch import failure
-from reprise.report.tables import COLUMNS, RunTables, load, numbers, policies
+from reprise.report.tables import COLUMNS, RunTables, load, milestones, numbers, policies
 from reprise.suites import record
 
 HEAD = ("cell", "label", "method", "task", "seed", "priors")
 """The first columns of every table: which cell a row belongs to."""
+MILESTONES = (
+    "final_success", "best_success", "final_return", "first_success", "steps_to_90",
+    "prior_use_early", "prior_use_late",
+)  # fmt: skip
 COLUMNS_OF = {
-    "cells": ("steps", "state", "step", "seconds", "needs", "failure"),
+    "cells": ("steps", "state", "step", "seconds", "needs", "failure", *MILESTONES),
     "curves": tuple(COLUMNS["eval"].split()),
     "use": ("step", "policy", "share", "value"),
     "switches": tuple(COLUMNS["switches"].split()),
     "zero_shot": ("prior", "success_any", "success_last", "return_mean"),
+    "values": tuple(COLUMNS["values"].split()),
 }
 
 
@@ -30,7 +35,7 @@ class Gathered(NamedTuple):
     suite: dict[str, Any]
     """The record in suite.json."""
     cells: pd.DataFrame
-    """One row per cell: state (waiting, running, interrupted, complete, failed), steps, failure."""
+    """One row per cell: state (waiting, running, interrupted, complete, failed), milestones."""
     curves: pd.DataFrame
     """One row per evaluation, as in eval.csv."""
     use: pd.DataFrame
@@ -39,6 +44,8 @@ class Gathered(NamedTuple):
     """One row per selection, without the scores."""
     zero_shot: pd.DataFrame
     """One row per cell and prior: what it earned alone."""
+    values: pd.DataFrame
+    """One row per compared state and head, as in values.csv."""
 
 
 def gather(folder: Path, *, switches: bool = True) -> Gathered:
@@ -51,6 +58,7 @@ def gather(folder: Path, *, switches: bool = True) -> Gathered:
         found = {"cells": pd.DataFrame([_standing(cell, place, run)])}
         if run is not None:
             found |= {"curves": run.eval, "use": _use(run), "zero_shot": _zero_shot(run)}
+            found |= {"values": run.values}
             found |= {"switches": run.switches} if switches else {}
         for name, table in found.items():
             parts[name].append(_headed(cell, table, COLUMNS_OF[name]))
@@ -60,7 +68,7 @@ def gather(folder: Path, *, switches: bool = True) -> Gathered:
 def _standing(cell: dict[str, Any], place: Path, run: RunTables | None) -> dict[str, Any]:
     """How far a cell has come, and why no further."""
     why = failure(place)
-    manifest = run.manifest if run else {}
+    manifest, passed = (run.manifest, milestones(run)) if run else ({}, {})
     return {
         "steps": cell["steps"],
         "state": "failed" if why else manifest.get("state", "waiting"),
@@ -68,7 +76,12 @@ def _standing(cell: dict[str, Any], place: Path, run: RunTables | None) -> dict[
         "seconds": float(manifest.get("seconds", np.nan)),
         "needs": " ".join(cell["needs"]),
         "failure": why,
+        **{name: _or_nan(passed.get(name)) for name in MILESTONES},
     }
+
+
+def _or_nan(value: float | None) -> float:
+    return np.nan if value is None else value
 
 
 def _use(run: RunTables) -> pd.DataFrame:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -14,18 +13,16 @@ from typing import Any, Literal
 import tyro
 
 from reprise import suites
+from reprise.commands.foreseeing import foresee
 from reprise.commands.tables import show
 from reprise.errors import require, unknown
 from reprise.folder import Manifest
 from reprise.launch import Cluster, Job, Outcome, Processes, State, Workers, failure
-from reprise.pages import can_report
-from reprise.suites import SCALES, folder_of, hours
-from reprise.tasks.metaworld import CONTINUAL
+from reprise.pages import can_report, require_extra
+from reprise.suites import SCALES, Choice, folder_of
 from reprise.terminal import CountLine, console
 
 Size = Literal["smoke", "small", "paper"]
-CROWDS = (8, 64)
-"""Workers for which a dry run also says how long it would take."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +42,20 @@ class Launching:
     """Only show the runs and the hours that they should take."""
     calibrate: bool = False
     """In a dry run: measure this machine for two seconds and scale the recorded costs by it."""
+    results: Path | None = None
+    """Also write what was found as CSV files to this folder: summary, curves, use and others."""
+    seeds: int | None = None
+    """How many, with seeds 0, 1, ...; the scale's number if not given."""
+    steps: int | None = None
+    """Environment steps of each run; the scale's if not given."""
     json: bool = False
     """Print the answer as JSON."""
 
     def __post_init__(self) -> None:
-        if self.jobs is not None:
-            require(self, "positive", "jobs")
+        given = [name for name in ("jobs", "seeds", "steps") if getattr(self, name) is not None]
+        require(self, "positive", *given)
+        if self.results is not None:
+            require_extra("results")
 
     @property
     def places(self) -> int:
@@ -69,14 +74,18 @@ class Suite(Launching):
     name: tyro.conf.Positional[str] = ""
     """main, point, ablation-evaluation, ablation-horizon, ablation-ucb, sensitivity-h,
     sensitivity-c, random, prior-sets, utilisation, value-accuracy, cost, continual or zero-shot."""
+    tasks: tuple[str, ...] = ()
+    """These tasks instead of the suite's own."""
+    methods: tuple[str, ...] = ()
+    """Only these lines of the suite, by label or method (`--dry-run` shows them)."""
 
 
 def suite(options: Suite) -> int:
     """Launch it, or say what it would take."""
     if options.name not in suites.FIGURES:
         raise unknown("suite", options.name, suites.FIGURES)
-    after = _show_transfers if options.name == "continual" else _nothing
-    return _play(suites.suite(options.name, SCALES[options.scale]), options, after)
+    choice = Choice(options.tasks, options.methods, options.seeds, options.steps)
+    return _play(suites.suite(options.name, SCALES[options.scale], choice), options)
 
 
 @dataclass(frozen=True)
@@ -87,32 +96,18 @@ class Continual(Launching):
     """Task ids in order; the paper's six of Meta-World if none is given."""
     method: str = "smec"
     """Method name (`reprise methods list`); Scratch is run beside it."""
-    steps: int | None = None
-    """Environment steps of each task; the scale's if not given."""
-    seeds: int | None = None
-    """How many times, with seeds 0, 1, ...; the scale's number if not given."""
 
 
 def continual(options: Continual) -> int:
     """Launch the sequence; then how much reuse helped."""
+    choice = Choice(options.tasks, seeds=options.seeds, steps=options.steps)
     scale = SCALES[options.scale]
-    tasks = options.tasks or tuple(f"metaworld/{name}" for name in CONTINUAL)
-    seeds = options.seeds or min(scale.budget(task).seeds for task in tasks)
-    cells = suites.sequence(tasks, scale, range(seeds), options.method)
-    if options.steps is not None:
-        cells = [replace(cell, run=replace(cell.run, steps=options.steps)) for cell in cells]
-    title = "Tasks in a row, each with the policies of those before it"
-    planned = suites.Suite("continual", title, scale.name, tuple(cells))
-    return _play(planned, options, _show_transfers)
+    return _play(suites.suite("continual", scale, choice, method=options.method), options)
 
 
-def _nothing(out: Path) -> None:
-    """Most suites have no more to say."""
-
-
-def _play(planned: suites.Suite, options: Launching, after: Callable[[Path], None]) -> int:
+def _play(planned: suites.Suite, options: Launching) -> int:
     if options.dry_run:
-        return _foresee(planned, options)
+        return foresee(planned, options.places, options.calibrate, options.json)
     out = options.out or Path("runs") / f"{planned.name}-{options.scale}"
     over = sum(Manifest(folder_of(out, cell.name)).complete for cell in planned.cells)
     line = CountLine(planned.name, len(planned.cells), over)
@@ -123,7 +118,7 @@ def _play(planned: suites.Suite, options: Launching, after: Callable[[Path], Non
     if outcome.interrupted is not None:
         print("saved; the same command continues", file=sys.stderr)
         return 128 + outcome.interrupted
-    return _conclude(outcome, out, options, after)
+    return _conclude(outcome, out, options)
 
 
 def _tell(line: CountLine, job: Job, state: State) -> None:
@@ -132,13 +127,12 @@ def _tell(line: CountLine, job: Job, state: State) -> None:
     line.event(f"{state.value}: {job.name}{why}", over)
 
 
-def _conclude(
-    outcome: Outcome, out: Path, options: Launching, after: Callable[[Path], None]
-) -> int:
+def _conclude(outcome: Outcome, out: Path, options: Launching) -> int:
     """What became of the suite; 1 if some of it is missing."""
     states = outcome.states
     missing = {name: state for name, state in states.items() if state is not State.COMPLETE}
     whys = {name: failure(folder_of(out, name)) or "needs a failed run" for name in missing}
+    _write_results(out, options)
     if options.json:
         answer: dict[str, Any] = {"suite": str(out), "runs": len(states), "failed": whys}
         print(json.dumps(answer))
@@ -147,43 +141,22 @@ def _conclude(
     console().print(f"{done} of {len(states)} runs complete: {out}", highlight=False)
     for name, why in whys.items():
         console().print(f"  {name}: {why}", highlight=False, soft_wrap=True)
-    after(out)
+    _show_transfers(out)
     return 1 if missing else 0
 
 
-def _foresee(planned: suites.Suite, options: Launching) -> int:
-    """The runs, and how long they should take here and on more workers."""
-    factor = suites.calibration() if options.calibrate else 1.0
-    found = suites.estimate(planned, factor)
-    rows = [_row(estimate) for estimate in found]
-    source = f"measured now, {factor:.2f} times the recorded cost" if options.calibrate else ""
-    many = sorted({1, options.places, *CROWDS})
-    spans = {str(n): round(suites.finish(found, n), 3) for n in many}
-    if options.json:
-        head = {"suite": planned.name, "scale": planned.scale, "basis": source or hours.MEASURED}
-        print(json.dumps({**head, "runs": rows, "hours": spans}))
-        return 0
-    shown = ("run", "priors", "needs", "steps")
-    show([{n: row[n] for n in shown} | {"takes": _span(row["hours"])} for row in rows], False)
-    console().print(f"{len(rows)} runs; costs per step {source or hours.MEASURED}")
-    text = ", ".join(f"{_span(span)} on {n}" for n, span in spans.items())
-    console().print(f"until the last is over: {text} workers of one core", highlight=False)
-    return 0
+def _write_results(out: Path, options: Launching) -> None:
+    if options.results is None:
+        return
+    from reprise import results
 
-
-def _span(hours: float) -> str:
-    return f"{hours:.1f} h" if hours >= 1 else f"{60 * hours:.0f} min"
-
-
-def _row(estimate: suites.Estimate) -> dict[str, Any]:
-    run, cell = estimate.cell.run, estimate.cell
-    facts = {"run": cell.name, "method": run.name, "task": run.task, "seed": run.seed}
-    more = {"priors": cell.library.label, "needs": len(cell.needs), "steps": run.steps}
-    return facts | more | {"hours": round(estimate.hours, 4)}
+    names = results.write(out, options.results)
+    print(f"wrote {', '.join(names)} to {options.results}", file=sys.stderr)
 
 
 def _show_transfers(out: Path) -> None:
-    if not can_report():
+    """How much reuse helped, where tasks were learned in a row."""
+    if suites.load(out)["name"] != "continual" or not can_report():
         return
     from reprise.gather import forward_transfers, gather
 

@@ -1,4 +1,4 @@
-"""Which run comes next: after those it needs, once more if it failed, never if it is complete."""
+"""Which run comes next: after those it needs, again if it failed, never if it is complete."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from reprise.launch.workers import Workers
 from reprise.signals import stop_signals
 
 TRIES = 2
+"""Without getting further: a run that does is worth continuing, however often its worker dies."""
 PULSE = 0.3
 """Seconds after which a signal is noticed."""
 
@@ -39,7 +40,7 @@ class Outcome(NamedTuple):
 
 
 def launch(jobs: Sequence[Job], workers: Workers, tell: Tell = lambda job, state: None) -> Outcome:
-    """Make every run that is not complete; a failure is tried once more, then the rest goes on."""
+    """Make every run that is not complete; one that fails is continued, and given up at last."""
     with stop_signals() as caught:
         try:
             states = Launch(jobs, workers, tell).play(caught)
@@ -58,6 +59,7 @@ class Launch:
         self._jobs = {job.name: job for job in jobs}
         self._workers, self._tell = workers, tell
         self._tries: Counter[str] = Counter()
+        self._reached = {job.name: job.reached for job in jobs}
         self._asked = False
         self.states = {job.name: State.COMPLETE if job.complete else State.WAITING for job in jobs}
 
@@ -91,11 +93,17 @@ class Launch:
         """What became of a run that ended."""
         if self._jobs[name].complete:
             self._note(name, State.COMPLETE)
-        elif final or self._tries[name] < TRIES:
+        elif final or self._another_try(name):
             self._note(name, State.WAITING)
         else:
             self._jobs[name].give_up()
             self._note(name, State.FAILED)
+
+    def _another_try(self, name: str) -> bool:
+        reached = self._jobs[name].reached
+        if reached > self._reached[name]:
+            self._reached[name], self._tries[name] = reached, 0
+        return self._tries[name] < TRIES
 
     def _running(self) -> int:
         return sum(state is State.RUNNING for state in self.states.values())

@@ -43,6 +43,11 @@ class Job(NamedTuple):
         """Whether there is nothing left to do."""
         return Manifest(self.folder).complete
 
+    @property
+    def reached(self) -> str:
+        """Its last checkpoint: by this a worker that got further is told from one that did not."""
+        return max((p.name for p in (self.folder / "checkpoints").glob("step-*")), default="")
+
     def give_up(self) -> None:
         """Leave a word in the folder of a run whose worker could not."""
         files.make_folder(self.folder)
@@ -64,7 +69,7 @@ def perform(message: str) -> str:
     (folder / FAILURE).unlink(missing_ok=True)
     try:
         recipe = spec.decode(Run, record["run"])
-        run = replace(recipe, priors=resolve(record["priors"]).records)
+        run = replace(recipe, priors=resolve(record["priors"], task=recipe.task).records)
         _execute(run, folder)
     except UserError as error:
         files.write_text(folder / FAILURE, f"{error}\n")

@@ -10,7 +10,7 @@ from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 
 from reprise.launch.job import Job, perform
-from reprise.signals import end_with_parent
+from reprise.signals import deaf_to_the_terminal, end_with_parent
 
 
 class Workers(ABC):
@@ -46,7 +46,8 @@ class Processes(Workers):
 
     def start(self, job: Job) -> None:
         process = self._spawn.Process(target=alone, args=(job.message,), name=job.name)
-        process.start()
+        with deaf_to_the_terminal():  # as a child remains: until it leaves our group, too
+            process.start()
         self._running[job.name] = process
 
     def finished(self, patience: float) -> list[str]:

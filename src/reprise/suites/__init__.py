@@ -7,12 +7,13 @@ from reprise.suites.figures import FIGURES, suite
 from reprise.suites.hours import Estimate, calibration, estimate, finish
 from reprise.suites.play import jobs, play
 from reprise.suites.record import folder_of, load
-from reprise.suites.suite import SCALES, Cell, Library, Scale, Suite
+from reprise.suites.suite import SCALES, Cell, Choice, Library, Scale, Suite
 
 __all__ = [
     "FIGURES",
     "SCALES",
     "Cell",
+    "Choice",
     "Estimate",
     "Library",
     "Scale",

@@ -10,7 +10,7 @@ from reprise.method import Method
 from reprise.methods import Setup, prepare
 from reprise.schedule import Schedule
 from reprise.spec import Run
-from reprise.suites.suite import NOBODY, Cell, Library, Scale, family
+from reprise.suites.suite import EVERYTHING, NOBODY, Cell, Choice, Library, Scale, family
 from reprise.tasks import Task, find
 
 Tune = Callable[[Method, Task], Method]
@@ -22,9 +22,7 @@ TINY = Schedule(
 PRIORS = {
     "pointmaze": Library("zoo:pointmaze", ("zoo:pointmaze",)),
     "antmaze": Library("zoo:antmaze", ("zoo:antmaze",)),
-    "metaworld": Library(
-        "set1", tuple(f"zoo:metaworld/{n}" for n in ("push", "reach", "pick-place"))
-    ),
+    "metaworld": Library("set1", ("zoo:set1",)),
 }
 """The priors of each family's downstream tasks."""
 
@@ -54,15 +52,17 @@ def plain(*methods: str) -> list[Variant]:
     return [Variant(name, name) for name in methods]
 
 
-def grid(variants: Sequence[Variant], tasks: Sequence[str], scale: Scale) -> list[Cell]:
-    """Every variant on the tasks the scale affords; all with one seed before the next."""
-    tasks = scale.pick(tasks)
-    seeds = max(scale.budget(task).seeds for task in tasks)
+def grid(
+    variants: Sequence[Variant], tasks: Sequence[str], scale: Scale, choice: Choice = EVERYTHING
+) -> list[Cell]:
+    """Every variant on the tasks chosen, or that the scale affords; one seed before the next."""
+    tasks = choice.tasks or scale.pick(tasks)
+    seeds = {task: choice.seeds or scale.budget(task).seeds for task in tasks}
     return [
         cell(variant, task, seed, scale)
-        for seed in range(seeds)
+        for seed in range(max(seeds.values()))
         for task in tasks
-        if seed < scale.budget(task).seeds
+        if seed < seeds[task]
         for variant in variants
     ]
 

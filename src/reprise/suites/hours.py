@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import time
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,6 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from reprise.accuracy import enough
+from reprise.priors.shipped import members
 from reprise.suites.suite import Cell, Suite, family
 from reprise.tasks import Task, find
 
@@ -80,12 +83,26 @@ def _products(hidden: tuple[int, ...]) -> int:
 
 
 def _watched(cell: Cell, task: Task) -> int:
-    """Steps of evaluations, and of the priors alone."""
-    schedule = cell.run.schedule
+    """Steps of evaluations, of the priors alone, and from states whose values are compared."""
+    schedule, priors = cell.run.schedule, _priors(cell)
     rounds = cell.run.steps // schedule.evaluate_every + 1 if schedule.evaluate_every else 1
-    refs = cell.library.crowd or 4 * len(cell.library.refs) if cell.library.refs else 0
-    priors = refs + len(cell.needs)
-    return task.horizon * (rounds * schedule.evaluation_episodes + priors * ZERO_SHOT)
+    whole = task.horizon * (rounds * schedule.evaluation_episodes + priors * ZERO_SHOT)
+    if not schedule.value_states:
+        return whole
+    heads = np.asarray(cell.run.method.critic.discounts(1 + priors)).tolist()
+    return whole + rounds * schedule.value_states * sum(enough(head) for head in heads)
+
+
+def _priors(cell: Cell) -> int:
+    """How many policies it reuses."""
+    known = sum(_size(ref.removeprefix("zoo:"), cell.run.task) for ref in cell.library.refs)
+    return (cell.library.crowd or known) + len(cell.needs)
+
+
+@cache
+def _size(name: str, task: str) -> int:
+    """Of a shipped set, which takes a look at the disk."""
+    return len(members(name, task))
 
 
 def finish(estimates: list[Estimate], workers: int) -> float:

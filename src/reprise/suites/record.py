@@ -54,10 +54,17 @@ def load(out: Path) -> dict[str, Any]:
 
 
 def settle(suite: Suite, out: Path) -> None:
-    """Write the record of a new suite; refuse a folder that another one made."""
+    """Write the record of a new suite, or add cells to it; refuse a folder that another one made.
+
+    Whoever chose a part of a suite first may ask for more of it later.
+    """
     record = dump(suite)
-    if not (out / FILE).exists():
-        files.write_json(out / FILE, record)
-    elif (found := load(out)) != record:
+    found = load(out) if (out / FILE).exists() else record | {"cells": []}
+    known = {cell["name"]: cell for cell in found["cells"]}
+    same = all(known.get(cell["name"], cell) == cell for cell in record["cells"])
+    if not same or found | {"cells": []} != record | {"cells": []}:
         made = f"{found.get('name')} at scale {found.get('scale')}"
         raise UserError(f"{out} holds another suite ({made}) or version; choose another --out")
+    added = [cell for cell in record["cells"] if cell["name"] not in known]
+    if added:
+        files.write_json(out / FILE, record | {"cells": [*found["cells"], *added]})

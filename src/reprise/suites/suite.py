@@ -60,6 +60,22 @@ class Suite:
             known.add(cell.name)
 
 
+class Choice(NamedTuple):
+    """What somebody asks for instead of what a suite and its scale would give."""
+
+    tasks: tuple[str, ...] = ()
+    """Instead of the suite's own."""
+    methods: tuple[str, ...] = ()
+    """Only these lines, by label or by method."""
+    seeds: int | None = None
+    """How many, from 0."""
+    steps: int | None = None
+    """Environment steps of each run."""
+
+
+EVERYTHING = Choice()
+
+
 class Budget(NamedTuple):
     """How many tasks of a family, and how many seeds of each."""
 

@@ -17,7 +17,7 @@ Tune = Callable[[Method, Task], Method]
 STEPS, HIDDEN = 300, (16, 16)
 TINY = Schedule(
     warmup=100, learning_starts=50, batch=16, log_every=50, evaluate_every=150,
-    evaluation_episodes=1, checkpoint_every=150,
+    evaluation_episodes=1, checkpoint_every=50,
 )  # fmt: skip
 PRIORS = {
     "pointmaze": Library("zoo:pointmaze", ("zoo:pointmaze",)),

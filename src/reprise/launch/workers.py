@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import sys
 from abc import ABC, abstractmethod
+from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 
@@ -43,6 +44,8 @@ class Processes(Workers):
         self.places = places
         self._spawn = multiprocessing.get_context("spawn")
         self._running: dict[str, SpawnProcess] = {}
+        # Otherwise the first start begins it, which makes the child hear the terminal again.
+        resource_tracker.ensure_running()
 
     def start(self, job: Job) -> None:
         process = self._spawn.Process(target=alone, args=(job.message,), name=job.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from importlib.util import find_spec
 from typing import Any
@@ -53,7 +54,8 @@ def connect(address: str, places: int | None) -> Any:
         raise UserError(f"ray is {address!r}; Ray is not installed: pip install 'reprise[ray]'")
     import ray  # pyright: ignore[reportMissingImports]
 
-    options: dict[str, Any] = {"address": address, "log_to_driver": False}
+    quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+    options: dict[str, Any] = {"address": address, **quiet}
     if address == LOCAL:
         options |= {"num_cpus": places, "include_dashboard": False, "_node_ip_address": LOOPBACK}
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nobody asked us to report to anyone

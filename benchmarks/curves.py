@@ -1,4 +1,4 @@
-"""Learning curves of `benchmarks/compare.py` as one picture.
+"""Learning curves of a suite, written with `--results`, as one picture.
 
 python benchmarks/curves.py results/pointmaze/curves.csv docs/images/pointmaze.png
 """
@@ -21,8 +21,8 @@ from reprise.report.palette import run_colors
 
 def panel(axes: Axes, curves: pd.DataFrame, task: str) -> None:
     """Every seed as a thin line, their mean as a thick one."""
-    colors = run_colors([str(name) for name in curves["name"]])
-    for method, runs in curves.groupby("name", sort=False):
+    colors = run_colors([str(name) for name in curves["label"]])
+    for method, runs in curves.groupby("label", sort=False):
         table = runs.pivot_table(index="step", columns="seed", values="success_any")
         color = colors[str(method)]
         axes.plot(table.index, table, color=color, alpha=0.25, linewidth=1.0)
@@ -35,7 +35,7 @@ def panel(axes: Axes, curves: pd.DataFrame, task: str) -> None:
 
 
 def main(source: Path, out: Path) -> None:
-    curves = pd.read_csv(source).sort_values(["task", "name"], ascending=[True, False])
+    curves = pd.read_csv(source).sort_values(["task", "label"], ascending=[True, False])
     tasks = list(dict.fromkeys(curves["task"]))
     figure, axes = plt.subplots(
         1, len(tasks), figsize=(4.6 * len(tasks), 3.4), sharey=True, layout="constrained"

@@ -12,6 +12,10 @@ class UserError(Exception):
     """Bad input. The command line prints it as one line and exits with 2."""
 
 
+class FolderInUse(UserError):
+    """A folder that another process writes to."""
+
+
 class CheckpointError(UserError):
     """A checkpoint that is truncated, altered or of another run."""
 

@@ -14,7 +14,7 @@ from typing import Any
 import filelock
 
 from reprise import files, spec
-from reprise.errors import UserError
+from reprise.errors import FolderInUse, UserError
 from reprise.spec import Run
 
 PACKAGES = ("jax", "jaxlib", "equinox", "optax", "numpy", "gymnasium", "mujoco", "safetensors")
@@ -29,7 +29,7 @@ def claimed(folder: Path) -> Generator[None]:
         lock.acquire(timeout=0)
     except filelock.Timeout:
         owner = (folder / ".owner").read_text() if (folder / ".owner").exists() else "?"
-        raise UserError(f"{folder} is in use by process {owner}; wait or choose --out") from None
+        raise FolderInUse(f"{folder} is in use by process {owner}; wait or choose --out") from None
     except OSError as error:
         raise files.unwritable(folder, error) from error
     try:

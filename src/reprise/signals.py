@@ -21,6 +21,16 @@ def end_with_parent() -> None:
 
 
 @contextmanager
+def deaf_to_the_terminal() -> Generator[None]:
+    """Ctrl-C comes after this block; processes started in it never hear of it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
 def stop_signals() -> Generator[list[int]]:
     """SIGINT and SIGTERM are noted; a second one ends the process at once."""
     caught: list[int] = []

@@ -77,3 +77,34 @@ class ProgressLine:
         """Leave the terminal as it was."""
         if self._bar:
             self._bar.stop()
+
+
+class CountLine:
+    """Many runs: how many are over, and what just happened."""
+
+    def __init__(self, label: str, goal: int, over: int):
+        self._label, self._goal, self._over = label, goal, over
+        self._console = Console(stderr=True)
+        self._bar: Progress | None = None
+        if self._console.is_terminal:
+            columns = (TextColumn("[bold]{task.description}"), BarColumn(bar_width=24))
+            self._bar = Progress(
+                *columns, TextColumn("{task.completed}/{task.total}"), console=self._console
+            )
+            self._bar.start()
+            self._line = self._bar.add_task(label, total=goal, completed=over)
+
+    def event(self, text: str, over: bool) -> None:
+        """A run began, ended or failed."""
+        self._over += over
+        line = f"{self._label} {self._over}/{self._goal} {text}"
+        if self._bar:
+            self._bar.update(self._line, completed=self._over)
+            self._bar.console.print(line, highlight=False, soft_wrap=True, markup=False)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if self._bar:
+            self._bar.stop()

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from reprise.commands import benching, checking, judging, listing, proving, running, showing
+from reprise.commands import (
+    benching,
+    checking,
+    comparing,
+    judging,
+    listing,
+    proving,
+    running,
+    showing,
+)
 
 
 class Command(NamedTuple):
@@ -21,6 +30,8 @@ COMMANDS: dict[str, Command] = {
     "train": Command(running.Train, running.train, running.train_defaults),
     "resume": Command(running.Resume, running.resume),
     "evaluate": Command(judging.Evaluate, judging.evaluate),
+    "suite": Command(comparing.Suite, comparing.suite),
+    "continual": Command(comparing.Continual, comparing.continual),
     "report": Command(showing.Report, showing.report),
     "tasks list": Command(listing.Tasks, listing.tasks),
     "methods list": Command(listing.Methods, listing.methods),

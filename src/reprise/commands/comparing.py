@@ -1,0 +1,168 @@
+"""`reprise suite` and `continual`: many runs, on this machine or on Ray."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import tyro
+
+from reprise import suites
+from reprise.commands.foreseeing import foresee
+from reprise.commands.tables import show
+from reprise.errors import require, unknown
+from reprise.folder import Manifest
+from reprise.launch import Cluster, Job, Outcome, Processes, State, Workers, failure
+from reprise.pages import can_report, require_extra
+from reprise.suites import SCALES, Choice, folder_of
+from reprise.terminal import CountLine, console
+
+Size = Literal["smoke", "small", "paper"]
+
+
+@dataclass(frozen=True)
+class Launching:
+    """Where and how many runs at a time."""
+
+    scale: Size = "small"
+    """smoke: minutes, only to see everything work. small: one machine, a night. paper: the paper's
+    steps, networks, tasks and seeds."""
+    jobs: int | None = None
+    """Runs at a time, one thread each; all cores if not given."""
+    ray: str | None = None
+    """Address of a Ray cluster, or `local` to start one on this machine's loopback."""
+    out: Path | None = None
+    """The suite's folder; runs/<name>-<scale> if not given. A stopped suite continues there."""
+    dry_run: bool = False
+    """Only show the runs and the hours that they should take."""
+    calibrate: bool = False
+    """In a dry run: measure this machine for two seconds and scale the recorded costs by it."""
+    results: Path | None = None
+    """Also write what was found as CSV files to this folder: summary, curves, use and others."""
+    seeds: int | None = None
+    """How many, with seeds 0, 1, ...; the scale's number if not given."""
+    steps: int | None = None
+    """Environment steps of each run; the scale's if not given."""
+    json: bool = False
+    """Print the answer as JSON."""
+
+    def __post_init__(self) -> None:
+        given = [name for name in ("jobs", "seeds", "steps") if getattr(self, name) is not None]
+        require(self, "positive", *given)
+        if self.results is not None:
+            require_extra("results")
+
+    @property
+    def places(self) -> int:
+        """Runs at a time on this machine."""
+        return self.jobs or os.cpu_count() or 1
+
+    def workers(self) -> Workers:
+        """Who makes the runs."""
+        return Cluster(self.ray, self.jobs) if self.ray else Processes(self.places)
+
+
+@dataclass(frozen=True)
+class Suite(Launching):
+    """Make all runs behind a figure or table of the paper."""
+
+    name: tyro.conf.Positional[str] = ""
+    """main, point, ablation-evaluation, ablation-horizon, ablation-ucb, sensitivity-h,
+    sensitivity-c, random, prior-sets, utilisation, value-accuracy, cost, continual or zero-shot."""
+    tasks: tuple[str, ...] = ()
+    """These tasks instead of the suite's own."""
+    methods: tuple[str, ...] = ()
+    """Only these lines of the suite, by label or method (`--dry-run` shows them)."""
+
+
+def suite(options: Suite) -> int:
+    """Launch it, or say what it would take."""
+    if options.name not in suites.FIGURES:
+        raise unknown("suite", options.name, suites.FIGURES)
+    choice = Choice(options.tasks, options.methods, options.seeds, options.steps)
+    return _play(suites.suite(options.name, SCALES[options.scale], choice), options)
+
+
+@dataclass(frozen=True)
+class Continual(Launching):
+    """Learn tasks one after another, each with the policies learned before it."""
+
+    tasks: tyro.conf.Positional[tuple[str, ...]] = ()
+    """Task ids in order; the paper's six of Meta-World if none is given."""
+    method: str = "smec"
+    """Method name (`reprise methods list`); Scratch is run beside it."""
+
+
+def continual(options: Continual) -> int:
+    """Launch the sequence; then how much reuse helped."""
+    choice = Choice(options.tasks, seeds=options.seeds, steps=options.steps)
+    scale = SCALES[options.scale]
+    return _play(suites.suite("continual", scale, choice, method=options.method), options)
+
+
+def _play(planned: suites.Suite, options: Launching) -> int:
+    if options.dry_run:
+        return foresee(planned, options.places, options.calibrate, options.json)
+    out = options.out or Path("runs") / f"{planned.name}-{options.scale}"
+    over = sum(Manifest(folder_of(out, cell.name)).complete for cell in planned.cells)
+    line = CountLine(planned.name, len(planned.cells), over)
+    try:
+        outcome = suites.play(planned, out, options.workers, partial(_tell, line))
+    finally:
+        line.close()
+    if outcome.interrupted is not None:
+        print("saved; the same command continues", file=sys.stderr)
+        return 128 + outcome.interrupted
+    return _conclude(outcome, out, options)
+
+
+def _tell(line: CountLine, job: Job, state: State) -> None:
+    over = state in (State.COMPLETE, State.FAILED, State.BLOCKED)
+    why = f" ({failure(job.folder)})" if state is State.FAILED else ""
+    line.event(f"{state.value}: {job.name}{why}", over)
+
+
+def _conclude(outcome: Outcome, out: Path, options: Launching) -> int:
+    """What became of the suite; 1 if some of it is missing."""
+    states = outcome.states
+    missing = {name: state for name, state in states.items() if state is not State.COMPLETE}
+    whys = {name: failure(folder_of(out, name)) or "needs a failed run" for name in missing}
+    _write_results(out, options)
+    if options.json:
+        answer: dict[str, Any] = {"suite": str(out), "runs": len(states), "failed": whys}
+        print(json.dumps(answer))
+        return 1 if missing else 0
+    done = len(states) - len(missing)
+    console().print(f"{done} of {len(states)} runs complete: {out}", highlight=False)
+    for name, why in whys.items():
+        console().print(f"  {name}: {why}", highlight=False, soft_wrap=True)
+    _show_transfers(out)
+    return 1 if missing else 0
+
+
+def _write_results(out: Path, options: Launching) -> None:
+    if options.results is None:
+        return
+    from reprise import results
+
+    names = results.write(out, options.results)
+    print(f"wrote {', '.join(names)} to {options.results}", file=sys.stderr)
+
+
+def _show_transfers(out: Path) -> None:
+    """How much reuse helped, where tasks were learned in a row."""
+    if suites.load(out)["name"] != "continual" or not can_report():
+        return
+    from reprise.gather import forward_transfers, gather
+
+    found = forward_transfers(gather(out, switches=False).curves)
+    rows: list[dict[str, Any]] = found.to_dict("records")  # pyright: ignore
+    numbers = ("area", "area_scratch", "transfer")
+    rows = [row | {name: f"{row[name]:.3f}" for name in numbers} for row in rows]
+    if rows:
+        show(rows, as_json=False)

@@ -1,0 +1,30 @@
+"""Suites: the runs behind every figure and table of the paper."""
+
+from __future__ import annotations
+
+from reprise.suites.continual import sequence
+from reprise.suites.figures import FIGURES, suite
+from reprise.suites.hours import Estimate, calibration, estimate, finish
+from reprise.suites.play import jobs, play
+from reprise.suites.record import folder_of, load
+from reprise.suites.suite import SCALES, Cell, Choice, Library, Scale, Suite
+
+__all__ = [
+    "FIGURES",
+    "SCALES",
+    "Cell",
+    "Choice",
+    "Estimate",
+    "Library",
+    "Scale",
+    "Suite",
+    "calibration",
+    "estimate",
+    "finish",
+    "folder_of",
+    "jobs",
+    "load",
+    "play",
+    "sequence",
+    "suite",
+]

@@ -1,0 +1,165 @@
+"""The figures and tables of the paper, each as the suite of runs behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from reprise.errors import unknown
+from reprise.method import Method
+from reprise.methods import METHODS
+from reprise.priors.shipped import SETS
+from reprise.suites.continual import sequence
+from reprise.suites.grid import PRIORS, Variant, grid, plain
+from reprise.suites.suite import EVERYTHING, Cell, Choice, Library, Scale, Suite
+from reprise.tasks import Task
+from reprise.tasks.antmaze import MAPS
+from reprise.tasks.metaworld import CONTINUAL, TWELVE
+
+MANIPULATION = tuple(f"metaworld/{name}" for name in TWELVE)
+DOWNSTREAM = (*MANIPULATION, *(f"antmaze/{name}" for name in MAPS))
+MAZES = ("pointmaze/medium", "pointmaze/two", "pointmaze/s")
+BOX, STICK, COFFEE = (f"metaworld/{name}" for name in ("box-close", "stick-pull", "coffee-pull"))
+LENGTHS = (50, 20, 10, 5)
+"""h is H over these."""
+COEFFICIENTS = (1.0, 5.0, 20.0, 50.0)
+CROWDS = (1, 4, 16, 64)
+STATES, FEW_STATES = 10, 2
+"""Per interval between evaluations, where values are compared; fewer for tiny networks."""
+
+
+def main(scale: Scale, choice: Choice) -> list[Cell]:
+    """Learning curves on all tasks: eight methods, fifteen tasks."""
+    return grid(plain(*METHODS), DOWNSTREAM, scale, choice)
+
+
+def point(scale: Scale, choice: Choice) -> list[Cell]:
+    """Learning curves on three point mazes: eight methods, minutes each."""
+    return grid(plain(*METHODS), MAZES, scale, choice)
+
+
+def ablation(scale: Scale, choice: Choice, variant: str, tasks: int) -> list[Cell]:
+    """SMEC against itself without one of its parts, on as many tasks as the paper."""
+    return grid(plain("smec", f"smec/{variant}"), MANIPULATION[:tasks], scale, choice)
+
+
+def random(scale: Scale, choice: Choice) -> list[Cell]:
+    """SMEC against a random policy every h steps, and against no reuse."""
+    return grid(plain("smec", "smec/random", "scratch"), MANIPULATION[:6], scale, choice)
+
+
+def sensitivity_h(scale: Scale, choice: Choice) -> list[Cell]:
+    """How long a chosen policy keeps control: H/50 to H/5."""
+    variants = [Variant(f"h=H/{n}", "smec", partial(_keeping, part=n)) for n in LENGTHS]
+    return grid(variants, MANIPULATION[:7], scale, choice)
+
+
+def _keeping(method: Method, task: Task, part: int) -> Method:
+    h = max(1, task.horizon // part)
+    planner, critic = replace(method.planner, commit=h), replace(method.critic, horizon=h)  # pyright: ignore
+    return replace(method, planner=planner, critic=critic)
+
+
+def sensitivity_c(scale: Scale, choice: Choice) -> list[Cell]:
+    """How much is explored: the UCB coefficient from 1 to 50."""
+    variants = [Variant(f"c={c:g}", "smec", partial(_exploring, c=c)) for c in COEFFICIENTS]
+    return grid(variants, MANIPULATION[:7], scale, choice)
+
+
+def _exploring(method: Method, task: Task, c: float) -> Method:
+    return replace(method, planner=replace(method.planner, ucb=c))  # pyright: ignore
+
+
+def prior_sets(scale: Scale, choice: Choice) -> list[Cell]:
+    """More and better priors: three, six, and with a weak and a good policy of the task itself."""
+    return grid(_with_sets(), (STICK, COFFEE), scale, choice)
+
+
+def _with_sets() -> list[Variant]:
+    return [Variant(name, "smec", library=Library(name, (f"zoo:{name}",))) for name in SETS]
+
+
+def utilisation(scale: Scale, choice: Choice) -> list[Cell]:
+    """Who acts when: SMEC on all tasks."""
+    return grid(plain("smec"), DOWNSTREAM, scale, choice)
+
+
+def value_accuracy(scale: Scale, choice: Choice) -> list[Cell]:
+    """What the heads promise and what comes of it: SMEC with a short horizon and without."""
+    tasks = ("metaworld/pick-place-wall", "metaworld/push-wall")
+    cells = grid(plain("smec", "smec/no-truncation"), tasks, scale, choice)
+    return [_scheduled(cell, value_states=FEW_STATES if scale.tiny else STATES) for cell in cells]
+
+
+def cost(scale: Scale, choice: Choice) -> list[Cell]:
+    """Hours: every method on one task, and SMEC with more and more priors. One run at a time!"""
+    maze = PRIORS["pointmaze"].refs
+    crowds = [Library(f"k={k}", maze, k) for k in CROWDS]
+    lines = {
+        BOX: plain(*METHODS),
+        STICK: [*plain("scratch"), *_with_sets()],
+        MAZES[0]: [*plain("scratch"), *(Variant(c.label, "smec", library=c) for c in crowds)],
+    }
+    cells: list[Cell] = []
+    for task in choice.tasks or lines:
+        if task not in lines:
+            raise unknown("task of suite 'cost':", task, lines)
+        cells += grid(lines[task], (task,), scale, choice._replace(tasks=()))
+    return cells
+
+
+def continual(scale: Scale, choice: Choice, method: str = "smec") -> list[Cell]:
+    """Tasks in a row, each with the policies of those before it, and each alone."""
+    paper = tuple(f"metaworld/{name}" for name in CONTINUAL)
+    tasks = choice.tasks or (paper[:3] if scale.tiny else paper)
+    seeds = choice.seeds or min(scale.budget(task).seeds for task in tasks)
+    return sequence(tasks, scale, range(seeds), method)
+
+
+def zero_shot(scale: Scale, choice: Choice) -> list[Cell]:
+    """What every prior earns by itself: the shortest run there is notes it in its manifest."""
+    cells = grid(plain("smec"), DOWNSTREAM, scale, choice._replace(seeds=1))
+    brief = [_scheduled(cell, evaluation_episodes=1) for cell in cells]
+    return [replace(cell, run=replace(cell.run, steps=1)) for cell in brief]
+
+
+def _scheduled(cell: Cell, **changes: int) -> Cell:
+    schedule = replace(cell.run.schedule, **changes)
+    return replace(cell, run=replace(cell.run, schedule=schedule))
+
+
+FIGURES: dict[str, Callable[[Scale, Choice], list[Cell]]] = {
+    "main": main,
+    "point": point,
+    "ablation-evaluation": partial(ablation, variant="single-value", tasks=7),
+    "ablation-horizon": partial(ablation, variant="no-truncation", tasks=7),
+    "ablation-ucb": partial(ablation, variant="no-ucb", tasks=8),
+    "sensitivity-h": sensitivity_h,
+    "sensitivity-c": sensitivity_c,
+    "random": random,
+    "prior-sets": prior_sets,
+    "utilisation": utilisation,
+    "value-accuracy": value_accuracy,
+    "cost": cost,
+    "continual": continual,
+    "zero-shot": zero_shot,
+}
+
+
+def suite(name: str, scale: Scale, choice: Choice = EVERYTHING, **options: str) -> Suite:
+    """A suite by name, or the part of it that somebody chose; `options` are the figure's own."""
+    build = FIGURES[name]
+    says = getattr(build, "func", build).__doc__ or ""
+    cells = [_long(cell, choice.steps) for cell in build(scale, choice, **options)]
+    lines = {line for cell in cells for line in (cell.label, cell.run.name)}
+    for method in choice.methods:
+        if method not in lines:
+            raise unknown(f"method of suite {name!r}:", method, lines)
+    wanted = set(choice.methods) or lines
+    chosen = (cell for cell in cells if wanted & {cell.label, cell.run.name})
+    return Suite(name, says.partition("\n")[0], scale.name, tuple(chosen))
+
+
+def _long(cell: Cell, steps: int | None) -> Cell:
+    return cell if steps is None else replace(cell, run=replace(cell.run, steps=steps))

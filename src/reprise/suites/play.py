@@ -1,0 +1,43 @@
+"""A suite in its folder: started, continued where it stopped, or found complete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from reprise.folder import claimed
+from reprise.launch import Job, Outcome, State, Workers, launch
+from reprise.suites.crowd import gathered
+from reprise.suites.record import folder_of, settle
+from reprise.suites.suite import Suite
+
+
+def play(
+    suite: Suite,
+    out: Path,
+    workers: Callable[[], Workers],
+    tell: Callable[[Job, State], None] = lambda job, state: None,
+) -> Outcome:
+    """Make every run of a suite that is not complete."""
+    with claimed(out):
+        settle(suite, out)
+        planned = jobs(suite, out)
+        return launch(planned, workers(), tell)
+
+
+def jobs(suite: Suite, out: Path) -> list[Job]:
+    """A suite's cells as runs in folders, with references for the policies they wait for."""
+    out = out.absolute()
+    return [
+        Job(
+            name=cell.name,
+            run=cell.run,
+            priors=(
+                *gathered(cell.library, out / "priors"),
+                *(f"run:{folder_of(out, need)}" for need in cell.needs),
+            ),
+            folder=folder_of(out, cell.name),
+            needs=cell.needs,
+        )
+        for cell in suite.cells
+    ]

@@ -1,0 +1,70 @@
+"""A suite's folder: `suite.json` says what belongs to it, `runs/` holds ordinary run folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from reprise import files
+from reprise.errors import UserError
+from reprise.suites.suite import Cell, Suite
+
+SCHEMA = 1
+FILE = "suite.json"
+
+
+def folder_of(out: Path, name: str) -> Path:
+    """Where a cell's run is."""
+    return out / "runs" / name
+
+
+def dump(suite: Suite) -> dict[str, Any]:
+    """The record of a `suite.json`."""
+    cells = [_cell(cell) for cell in suite.cells]
+    head = {"name": suite.name, "title": suite.title, "scale": suite.scale}
+    return {"schema": SCHEMA, **head, "cells": cells}
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    run = cell.run
+    return {
+        "name": cell.name,
+        "label": cell.label,
+        "run": f"runs/{cell.name}",
+        "method": run.name,
+        "task": run.task,
+        "seed": run.seed,
+        "steps": run.steps,
+        "priors": cell.library.label,
+        "refs": list(cell.library.refs),
+        "needs": list(cell.needs),
+        "recipe": run.id,
+    }
+
+
+def load(out: Path) -> dict[str, Any]:
+    """The record in a suite's folder."""
+    path = out / FILE
+    if not path.is_file():
+        raise UserError(f"{out} is not a suite: it has no {FILE}")
+    record = files.read_json(path)
+    if record.get("schema") != SCHEMA:
+        raise UserError(f"{path} is not a suite of schema {SCHEMA}")
+    return record
+
+
+def settle(suite: Suite, out: Path) -> None:
+    """Write the record of a new suite, or add cells to it; refuse a folder that another one made.
+
+    Whoever chose a part of a suite first may ask for more of it later.
+    """
+    record = dump(suite)
+    found = load(out) if (out / FILE).exists() else record | {"cells": []}
+    known = {cell["name"]: cell for cell in found["cells"]}
+    same = all(known.get(cell["name"], cell) == cell for cell in record["cells"])
+    if not same or found | {"cells": []} != record | {"cells": []}:
+        made = f"{found.get('name')} at scale {found.get('scale')}"
+        raise UserError(f"{out} holds another suite ({made}) or version; choose another --out")
+    added = [cell for cell in record["cells"] if cell["name"] not in known]
+    if added:
+        files.write_json(out / FILE, record | {"cells": [*found["cells"], *added]})

@@ -1,0 +1,103 @@
+"""What a figure shows, as plain values: drawn once for the page and once for paper."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reprise.report.episodes import Stretch
+
+Numbers = NDArray[np.float64]
+
+
+class Line(NamedTuple):
+    """A curve, and the band around it if there is one."""
+
+    name: str
+    color: str
+    x: Numbers
+    y: Numbers
+    low: Numbers | None = None
+    high: Numbers | None = None
+    dashed: bool = False
+
+
+class Lines(NamedTuple):
+    """Curves over training."""
+
+    title: str
+    lines: tuple[Line, ...]
+    along: str = "training step"
+    share: bool = True
+    """Whether the y axis is a share from 0 to 100 %."""
+    marks: tuple[float, ...] = ()
+    """Where something new begins."""
+
+
+class Areas(NamedTuple):
+    """Shares of a whole over training, one layer per policy."""
+
+    title: str
+    x: Numbers
+    layers: dict[str, Numbers]
+    colors: dict[str, str]
+
+
+class Group(NamedTuple):
+    """The bars of one color, one for each category; errors may be missing."""
+
+    name: str
+    color: str
+    values: Numbers
+    errors: Numbers | None = None
+
+
+class Bars(NamedTuple):
+    """Bars side by side for some categories, or on top of each other."""
+
+    title: str
+    categories: tuple[str, ...]
+    groups: tuple[Group, ...]
+    stacked: bool = False
+    share: bool = True
+
+
+class Stage(NamedTuple):
+    """Some episodes of one stage of training, each a name and its stretches of control."""
+
+    name: str
+    episodes: tuple[tuple[str, tuple[Stretch, ...]], ...]
+
+
+class Timeline(NamedTuple):
+    """Who was in control within episodes, stage by stage."""
+
+    title: str
+    stages: tuple[Stage, ...]
+    colors: dict[str, str]
+    length: int
+
+
+Chart = Lines | Areas | Bars | Timeline
+
+
+class Table(NamedTuple):
+    """The numbers behind a figure, under the name of their CSV file."""
+
+    name: str
+    title: str
+    rows: pd.DataFrame
+
+
+class Panel(NamedTuple):
+    """A section of the page: charts in one view or more, the tables behind them, what they mean."""
+
+    slug: str
+    title: str
+    caption: str
+    views: dict[str, tuple[Chart, ...]]
+    """Under their names if there is a choice of several."""
+    tables: tuple[Table, ...]

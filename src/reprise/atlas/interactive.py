@@ -105,7 +105,8 @@ def _faint(color: str) -> str:
 def _areas(chart: Areas) -> Figure:
     data = [
         {
-            "type": "scatter", "mode": "lines", "stackgroup": "all", "name": text(policy_label(name)),
+            "type": "scatter", "mode": "lines", "stackgroup": "all",
+            "name": text(policy_label(name)),
             "meta": name, "x": _values(chart.x), "y": _values(layer), "line": {"width": 0},
             "fillcolor": chart.colors[name], "hoverlabel": {"namelength": -1},
             "hovertemplate": "%{y:.0%}",

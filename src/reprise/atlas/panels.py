@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from reprise.atlas import curves, promises, studies, use
+from reprise.atlas import continual, curves, promises, studies, use
 from reprise.atlas.chart import Panel, Table
 from reprise.gather import Gathered
 
@@ -18,7 +18,7 @@ def panels(found: Gathered, folder: Path) -> list[Panel]:
     some = (
         curves.panel(found),
         studies.milestones(found),
-        studies.transfer(found),
+        continual.panel(found),
         use.areas(found),
         use.timelines(found),
         use.settings(found),

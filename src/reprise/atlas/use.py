@@ -20,7 +20,7 @@ STAGES, EPISODES = 8, 4
 
 
 def paint(found: Gathered) -> dict[str, str]:
-    """One color for each policy of the suite: in order of appearance, or of use if they are many."""
+    """One color for each policy: in order of appearance, or of use if they are many."""
     acted = found.use.groupby("policy", sort=False)["share"].sum()
     names = [str(name) for name in acted.index]
     if len(names) > len(PRIORS) + 1:

@@ -1,0 +1,175 @@
+"""Facts about the page of a suite, on folders written by `fake_suite`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from base64 import b64encode
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fake_suite import SCRIPT, cell, in_a_row, suite, with_sets, write_cell, write_suite
+from reprise import atlas
+from reprise.atlas import curves, interactive, paper
+from reprise.atlas.chart import Line, Lines, Timeline
+from reprise.atlas.page import content
+from reprise.atlas.panels import panels
+from reprise.cli import main
+from reprise.gather import gather
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return suite(tmp_path_factory.mktemp("suite") / "point")
+
+
+@pytest.fixture(scope="module")
+def written(whole: Path) -> Path:
+    """Page, tables and figures of it."""
+    out = whole.parent / "written"
+    atlas.write(whole, out / "page.html", out / "csv", out / "figures")
+    return out
+
+
+def slugs(folder: Path) -> list[str]:
+    return [panel.slug for panel in panels(gather(folder), folder)]
+
+
+def test_only_panels_that_have_data_appear(whole: Path, tmp_path: Path) -> None:
+    assert slugs(whole) == [
+        "learning", "milestones", "utilization", "switches", "values", "cost", "zero-shot"
+    ]  # fmt: skip
+    assert slugs(write_suite(tmp_path, [cell("pointmaze/u", "smec", 0, 100)])) == []
+
+
+def test_tasks_in_a_row_have_their_transfer(tmp_path: Path) -> None:
+    folder = in_a_row(tmp_path)
+    assert "continual" in slugs(folder)
+    panel = next(p for p in panels(gather(folder), folder) if p.slug == "continual")
+    through = panel.views[""][0]
+    assert isinstance(through, Lines) and through.marks == (9_000.0,)
+    assert np.nanmax(through.lines[0].x) == 9_000 + 8_000
+    assert panel.tables[0].rows["task"].tolist() == ["pointmaze/u", "pointmaze/two"]
+
+
+def test_sets_of_priors_have_their_shares(tmp_path: Path) -> None:
+    folder = with_sets(tmp_path)
+    panel = next(p for p in panels(gather(folder), folder) if p.slug == "prior-sets")
+    table = panel.tables[0].rows
+    assert table.groupby("label", sort=False)["policy"].apply(list).to_dict() == {
+        "set1": ["task", "push"], "set2": ["task", "push", "reach"]
+    }  # fmt: skip
+
+
+def test_a_curve_is_the_mean_of_the_complete_runs(tmp_path: Path) -> None:
+    cells = [cell("pointmaze/u", "smec", seed, 9_000) for seed in range(3)]
+    for facts in cells:
+        write_cell(tmp_path, facts)
+    unfinished = tmp_path / cells[2]["run"]
+    manifest = json.loads((unfinished / "manifest.json").read_text()) | {"state": "running"}
+    (unfinished / "manifest.json").write_text(json.dumps(manifest))
+    found = gather(write_suite(tmp_path, cells))
+    (bundle,) = curves.bundles(found)
+    assert bundle.runs.shape == (2, 4) and bundle.steps.tolist() == [2000, 4000, 6000, 8000]
+    rates = found.curves[found.curves["seed"] < 2].groupby("step")["success_any"].mean()
+    line = curves.spread(bundle, "smec", "#000000")
+    assert line.y == pytest.approx(rates.to_numpy())
+    nobody = found._replace(cells=found.cells.assign(state="running"))
+    assert curves.bundles(nobody)[0].runs.shape[0] == 3
+
+
+def test_an_unfinished_suite_says_what_is_missing(whole: Path) -> None:
+    page = content(gather(whole), whole).main
+    assert "2 of 8 runs are missing" in page and "OSError: no space" in page
+    assert "6 of 8" in page and "1 failed, 1 waiting" in page
+
+
+def test_the_paper_stands_beside_our_cost(written: Path) -> None:
+    table = pd.read_csv(written / "csv" / "cost.csv")
+    box = table[table["task"] == "metaworld/box-close"].set_index("label")
+    assert box.loc["smec", "paper_hours"] == 8.01
+    assert box.loc["smec", "paper_times_scratch"] == pytest.approx(8.01 / 6.43)
+    assert table.loc[table["task"] == "pointmaze/two", "paper_hours"].isna().all()
+    assert box.loc["smec", "hours"] == pytest.approx(241.3 / 9_000 * 1e6 / 3600)
+    assert paper.hours("metaworld/box-close", "mamba") is None
+
+
+def test_every_figure_has_a_table_and_every_table_a_file(whole: Path, written: Path) -> None:
+    found = panels(gather(whole), whole)
+    names = {table.name for panel in found for table in panel.tables} | {"runs"}
+    assert {file.stem for file in (written / "csv").iterdir()} == names
+    assert all(panel.tables for panel in found)
+    drawn = {panel.slug for panel in found if panel.views}
+    stems = {file.stem for file in (written / "figures").iterdir()}
+    assert stems == drawn | {"learning-interquartile"}
+    kinds = {f.suffix: f.read_bytes()[:4] for f in (written / "figures").iterdir()}
+    assert kinds == {".pdf": b"%PDF", ".png": b"\x89PNG"}
+
+
+def test_the_same_suite_gives_the_same_bytes(whole: Path, written: Path, tmp_path: Path) -> None:
+    atlas.write(whole, tmp_path / "page.html", tmp_path / "csv", tmp_path / "figures")
+    first = {f.relative_to(written): f.read_bytes() for f in written.rglob("*.*")}
+    again = {f.relative_to(tmp_path): f.read_bytes() for f in tmp_path.rglob("*.*")}
+    assert first == again
+
+
+def test_the_page_needs_nothing_else_and_runs_only_its_own_scripts(written: Path) -> None:
+    page = (written / "page.html").read_text()
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    policy = re.search(r"script-src ([^;]*);", page)
+    hashes = [b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
+    assert policy and policy[1].split() == [f"'sha256-{name}'" for name in hashes]
+    assert len(scripts) == 2 and "connect-src 'none'" in page
+    rest = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    assert set(re.findall(r"(?:src|href)=\"([^#][^\"]*)\"", rest)) == {"data:,"}
+
+
+def test_a_policy_called_script_is_only_text(tmp_path: Path) -> None:
+    folder = suite(tmp_path, odd=SCRIPT)
+    found = content(gather(folder), folder)
+    page = atlas.shell(found)
+    assert "<script>alert" not in page and "alert(1)&lt;/script&gt;" in page
+    assert page.count("</script>") == 3
+    names = {t["name"] for f in found.figures.values() for t in f["data"] if "name" in t}
+    assert not any("<" in name for name in names)
+
+
+def test_a_timeline_goes_through_training_and_merges_neighbors(whole: Path) -> None:
+    panel = next(p for p in panels(gather(whole), whole) if p.slug == "switches")
+    for chart in panel.views[""]:
+        assert isinstance(chart, Timeline) and len(chart.stages) > 1
+        rows = [parts for stage in chart.stages for _, parts in stage.episodes]
+        assert all(a.policy != b.policy for p in rows for a, b in zip(p, p[1:], strict=False))
+        figure = interactive.figure(chart)
+        assert [s["name"] for s in figure["stages"]] == [s.name for s in chart.stages]
+
+
+def test_a_band_is_broken_where_numbers_are_missing() -> None:
+    x, y = np.arange(5.0), np.array([0.0, 1.0, np.nan, 1.0, 0.0])
+    figure = interactive.figure(Lines("t", (Line("n", "#0072B2", x, y, y - 1, y + 1),)))
+    band, curve = figure["data"]
+    assert band["x"] == [0, 1, 1, 0, None, 3, 4, 4, 3, None]
+    assert curve["y"] == [0, 1, None, 1, 0]
+
+
+def test_the_command_writes_a_suite_and_refuses_what_does_not_fit(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = write_suite(tmp_path / "empty", [cell("pointmaze/u", "smec", 0, 100)])
+    out = tmp_path / "r.html"
+    assert main(["report", str(small), "--out", str(out), "--csv", str(tmp_path / "csv")]) == 0
+    assert "No run has recorded anything yet." in out.read_text()
+    assert [file.name for file in (tmp_path / "csv").iterdir()] == ["runs.csv"]
+    run = str(whole / "runs" / "pointmaze-two-smec-s0")
+    for argv, gist in (
+        ([str(small), run], "is a suite; it has a page of its own"),
+        ([str(small), "--png", "x"], "use --figures for a suite"),
+        ([run, "--csv", "x"], "it is for a suite"),
+        ([], "no run given"),
+    ):
+        assert main(["report", *argv]) == 2
+        assert gist in capsys.readouterr().err

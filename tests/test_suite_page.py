@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from base64 import b64encode
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -143,7 +144,7 @@ def test_a_timeline_goes_through_training_and_merges_neighbors(whole: Path) -> N
     for chart in panel.views[""]:
         assert isinstance(chart, Timeline) and len(chart.stages) > 1
         rows = [parts for stage in chart.stages for _, parts in stage.episodes]
-        assert all(a.policy != b.policy for p in rows for a, b in zip(p, p[1:], strict=False))
+        assert all(a.policy != b.policy for p in rows for a, b in pairwise(p))
         figure = interactive.figure(chart)
         assert [s["name"] for s in figure["stages"]] == [s.name for s in chart.stages]
 

@@ -43,7 +43,8 @@ def sheet(charts: tuple[Chart, ...]) -> Figure:
     figure.set_figwidth(max(canvas.WIDTH, 3.1 * columns) if columns > 1 else 5.0)
     for ax, chart in zip(axes, drawn, strict=False):
         _draw(ax, chart)
-        ax.set_title(canvas.plain(chart.title, 40), loc="left", fontsize=canvas.SMALL)
+        title = "\n".join(canvas.plain(line, 36) for line in chart.title.split("\n"))
+        ax.set_title(title, loc="left", fontsize=canvas.SMALL)
     for ax in axes[len(drawn) :]:
         ax.set_axis_off()
     names = {canvas.policy_label(name): color for name, color in legend(drawn).items()}
@@ -55,7 +56,7 @@ def _parts(chart: Chart) -> list[Chart]:
     """On paper nothing moves: every stage of a timeline has its own axes."""
     if not isinstance(chart, Timeline):
         return [chart]
-    return [chart._replace(title=f"{chart.title}, {stage.name}", stages=(stage,))
+    return [chart._replace(title=f"{chart.title}\n{stage.name}", stages=(stage,))
             for stage in chart.stages]  # fmt: skip
 
 

@@ -9,11 +9,11 @@ import pandas as pd
 
 from reprise.atlas.chart import Areas, Bars, Group, Panel, Stage, Table, Timeline
 from reprise.gather import Gathered
-from reprise.report.canvas import short
 from reprise.report.crowd import lump
-from reprise.report.episodes import Episode, Stretch, control
+from reprise.report.episodes import Episode, Stretch, control, numbered
 from reprise.report.palette import PRIORS, colors
 from reprise.report.tables import COLUMNS
+from reprise.report.wording import count
 
 STAGES, EPISODES = 8, 4
 """Stages of training on a timeline, and episodes of each."""
@@ -134,19 +134,29 @@ TIMES = (
 
 
 def _timeline(title: str, switches: pd.DataFrame, ink: dict[str, str]) -> Timeline:
-    nowhere = pd.DataFrame(columns=COLUMNS["tracks"].split())
-    episodes = control(switches, nowhere, STAGES * EPISODES)
-    parts = [episodes[i : i + EPISODES] for i in range(0, len(episodes), EPISODES)]
+    parts = _stages(switches)
+    episodes = [episode for part in parts for episode in part]
     acting = {s.policy for e in episodes for s in e.stretches}
     longest = max(e.stretches[-1].end for e in episodes)
     painted = {name: ink[name] for name in ink if name in acting}
     return Timeline(title, tuple(map(_stage, parts)), painted, longest)
 
 
+def _stages(switches: pd.DataFrame) -> list[list[Episode]]:
+    """A few episodes in a row at each stage; stages are closer at first, when most happens."""
+    nowhere = pd.DataFrame(columns=COLUMNS["tracks"].split())
+    known = numbered(switches)
+    # The episode after the last one of a stage tells when that one ended.
+    last = max(0, len(known) - EPISODES - 1)
+    begins = sorted({round(last * (i / (STAGES - 1)) ** 2) for i in range(STAGES)})
+    some = [known[begin : begin + EPISODES + 1] for begin in begins]
+    tables = [switches[switches["episode"].isin(numbers)] for numbers in some]
+    return [control(table, nowhere, EPISODES + 1)[:EPISODES] for table in tables]
+
+
 def _stage(episodes: Sequence[Episode]) -> Stage:
-    first, last = short(episodes[0].step), short(episodes[-1].step)
     rows = tuple((f"episode {e.number}", _merged(e.stretches)) for e in episodes)
-    return Stage(f"step {first} to {last}" if first != last else f"step {first}", rows)
+    return Stage(f"from step {count(episodes[0].step)}", rows)
 
 
 def _merged(parts: Sequence[Stretch]) -> tuple[Stretch, ...]:

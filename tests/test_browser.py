@@ -29,7 +29,6 @@ pytestmark = [
     ),
     # Playwright's own loop leaves sockets to the garbage collector.
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.xdist_group("browser"),
 ]
 PATIENCE = 120_000
 """Milliseconds: machines that test may be busy."""
@@ -97,7 +96,6 @@ def test_a_suite_is_drawn_without_errors_or_requests(suite_page: Seen) -> None:
     assert page.locator(".view:not([hidden]) .plot").count() > 8
     assert page.locator(".view:not([hidden]) .plot:not(:has(svg.main-svg))").count() == 0
     assert suite_page.said == [] and outside(suite_page.asked) == []
-    assert len(suite_page.asked) == 1
 
 
 def test_the_slider_moves_the_timeline(suite_page: Seen) -> None:
@@ -120,13 +118,14 @@ def test_buttons_choose_the_statistic_and_hide_lines(suite_page: Seen) -> None:
     assert page.locator("#learning .view[data-view='1'] .plot svg.main-svg").count() > 0
     assert page.locator("#learning .view[data-view='0']").is_hidden()
     page.locator("#learning .choice button").nth(0).click()
-    lines = "document.querySelectorAll('#learning .view:not([hidden]) .scatterlayer .trace').length"
-    before = page.evaluate(lines)
+    count = "document.querySelectorAll('#learning .view:not([hidden]) .scatterlayer .trace').length"
+    before = page.evaluate(count)
     button = page.locator("#learning .view:not([hidden]) .lines button").first
     button.click()
-    assert 0 < page.evaluate(lines) < before
+    page.wait_for_function(f"{count} < {before}")
+    assert page.evaluate(count) > 0
     button.click()
-    assert page.evaluate(lines) == before
+    page.wait_for_function(f"{count} === {before}")
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -152,7 +151,7 @@ def test_the_page_of_a_run_is_legible_and_silent(browser: Any, tmp_path: Path) -
     seen = opened(browser, report.write([run], tmp_path / "r.html", maze()).as_uri())
     assert seen.page.locator(".figure svg").count() == 7
     assert [overflow(seen.page, width) <= 0 for width in WIDTHS] == [True] * 3
-    assert seen.said == [] and len(seen.asked) == 1
+    assert seen.said == [] and outside(seen.asked) == []
     assert seen.page.locator("script").count() == 0
 
 

@@ -48,7 +48,8 @@ class Watch:
 
     def __init__(self, subject: Subject):
         self._subject, self._lock = subject, threading.Lock()
-        self._version, self._content = "", None
+        self._version = ""
+        self._content: Content | None = None
 
     def version(self) -> str:
         """The state of the files now."""
@@ -86,10 +87,10 @@ class Server(ThreadingHTTPServer):
 
     def answer(self, path: str, host: str) -> tuple[str, bytes] | None:
         """The type and bytes of an allowed request, None for all others."""
-        home, _, name = path.lstrip("/").partition("/")
+        home, slash, name = path.removeprefix("/").partition("/")
         # A page of another site that was led here by its own name has that name as its host.
         known = host in self.hosts and secrets.compare_digest(home.encode(), self.token.encode())
-        page = _PAGES.get(name) if known and path.startswith("/") else None
+        page = _PAGES.get(name) if known and slash else None
         return page(self.watch) if page else None
 
 

@@ -64,6 +64,13 @@ class Bars(NamedTuple):
     stacked: bool = False
     share: bool = True
 
+    @property
+    def span(self) -> tuple[float, float]:
+        """From the lowest bar to the highest; of shares at least from 0 to 100 %."""
+        known = np.concatenate([np.zeros(1), *(group.values for group in self.groups)])
+        low, high = float(np.nanmin(known)), float(np.nanmax(known))
+        return (1.08 * low, max(1.08, 1.08 * high) if self.share else 1.15 * high)
+
 
 class Stage(NamedTuple):
     """Some episodes of one stage of training, each a name and its stretches of control."""

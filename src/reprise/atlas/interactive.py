@@ -129,19 +129,25 @@ def _bars(chart: Bars) -> Figure:
             "x": [text(name) for name in chart.categories], "y": _values(group.values),
             "marker": {"color": group.color}, "hoverlabel": {"namelength": -1},
         }  # fmt: skip
+        if chart.share and not chart.stacked:
+            # A bar of nothing cannot be seen; its number can.
+            trace |= {"texttemplate": "%{y:.0%}", "textposition": "outside", "cliponaxis": False}
         if group.errors is not None:
             trace["error_y"] = {"type": "data", "array": _values(group.errors), "thickness": 1.2}
         data.append(trace)
     layout = {
         "barmode": "stack" if chart.stacked else "group",
-        "yaxis": {"tickformat": ".0%", "rangemode": "tozero"} if chart.share else {},
+        "yaxis": {"tickformat": ".0%", "range": list(chart.span)} if chart.share else {},
         "xaxis": {"type": "category"},
     }
     return {"data": data, "layout": layout}
 
 
 def _timeline(chart: Timeline) -> Figure:
-    stages = [{"name": stage.name, "data": _stage(chart, stage)} for stage in chart.stages]
+    stages = [
+        {"name": s.name, "data": _stage(chart, s), "rows": [text(row) for row, _ in s.episodes]}
+        for s in chart.stages
+    ]
     layout = {
         "barmode": "overlay", "bargap": 0.3,
         "xaxis": {"title": {"text": "time step in the episode"}, "range": [0, chart.length]},

@@ -22,6 +22,7 @@
   function renew(fresh) {
     const main = document.querySelector("main"), top = window.scrollY;
     const open = [...main.querySelectorAll("details")].map((part) => part.open);
+    main.querySelectorAll(".js-plotly-plot").forEach((div) => Plotly.purge(div));
     // Rendered and escaped by the same templates as the page itself; scripts in it would not run.
     main.innerHTML = fresh.main;
     main.querySelectorAll("details").forEach((part, i) => { part.open = open[i] ?? part.open; });

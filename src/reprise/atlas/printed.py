@@ -115,6 +115,7 @@ def _bars(ax: Axes, chart: Bars) -> None:
         places, labels, rotation=30 if slanted else 0, ha="right" if slanted else "center"
     )
     if chart.share:
+        ax.set_ylim(*chart.span)
         ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
 
 

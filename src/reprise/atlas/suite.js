@@ -22,6 +22,8 @@ const reprise = (() => {
     const own = figure.layout;
     const layout = {...LOOK, ...own, xaxis: {...AXIS, ...own.xaxis}, yaxis: {...AXIS, ...own.yaxis}};
     const stage = figure.stages ? figure.stages[stages[key] ?? 0] : figure;
+    // Otherwise rows stand in the order in which the policies' bars name them.
+    if (stage.rows) Object.assign(layout.yaxis, {categoryorder: "array", categoryarray: stage.rows});
     const gone = off(panelOf(div));
     const data = stage.data.map((trace) => ({...trace, visible: !gone.has(trace.meta)}));
     Plotly.react(div, data, layout, {displayModeBar: false, responsive: true});
@@ -72,7 +74,11 @@ const reprise = (() => {
     const button = event.target.closest("button");
     if (!button) return;
     const panel = button.closest(".panel");
-    if (button.matches(".choice button")) show(panel, button.dataset.view);
+    if (button.matches(".choice button")) {
+      show(panel, button.dataset.view);
+      // The window may have changed while this view was hidden.
+      panel.querySelectorAll(".view:not([hidden]) .js-plotly-plot").forEach((div) => Plotly.Plots.resize(div));
+    }
     if (button.matches(".lines button")) {
       const gone = off(panel.id), name = button.dataset.name;
       if (!gone.delete(name)) gone.add(name);

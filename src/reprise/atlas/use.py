@@ -54,8 +54,9 @@ def areas(found: Gathered) -> Panel | None:
         names, layers = lump([str(n) for n in mean.columns], mean.to_numpy(np.float64))
         idle = np.clip(1.0 - layers.sum(axis=1), 0.0, None)
         everyone = dict(zip([*names, "random"], [*layers.T, idle], strict=True))
-        acting = {name: layer for name, layer in everyone.items() if layer.any()}
-        steps = mean.index.to_numpy(np.float64)
+        acting = {n: np.append(layer[:1], layer) for n, layer in everyone.items() if layer.any()}
+        # An interval's share holds from its beginning, so the first one begins at zero.
+        steps = np.append(0.0, mean.index.to_numpy(np.float64))
         charts.append(Areas(name_of(task, label, pairs), steps, acting, ink))
     if not charts:
         return None

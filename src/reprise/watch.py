@@ -134,6 +134,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: Server  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def do_GET(self) -> None:
+        """The page or one of its two answers; 403 for everything else."""
         found = self.server.answer(self.path, self.headers.get("Host", ""))
         if found is None:
             return self._send(403, "text/plain", b"no\n")

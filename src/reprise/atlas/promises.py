@@ -78,8 +78,10 @@ def _read(path: Path, steps: float) -> pd.DataFrame:
     written = path.read_text(encoding="utf-8")
     whole = written[: written.rfind("\n") + 1] or "step,policy,estimate,realized\n"
     table = pd.read_csv(StringIO(whole), dtype={"policy": str}, keep_default_na=False)
+    for name in ("step", "estimate", "realized"):
+        table[name] = pd.to_numeric(table[name], errors="coerce").astype(np.float64)
     width = max(1.0, steps / STAGES)
-    return table.assign(step=np.ceil(table["step"].to_numpy(np.float64) / width) * width)
+    return table.assign(step=np.ceil(table["step"] / width) * width)
 
 
 def _heads(compared: pd.DataFrame, found: Gathered) -> list[Lines]:

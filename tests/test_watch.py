@@ -45,7 +45,7 @@ def test_the_page_is_served_on_loopback_to_who_has_the_token(server: Server) -> 
     status, page = ask(server, home)
     assert status == 200 and b"A suite by hand" in page and b"connect-src 'self'" in page
     status, body = ask(server, f"{home}content")
-    assert status == 200 and set(json.loads(body)) == {"main", "figures"}
+    assert status == 200 and set(json.loads(body)) == {"version", "main", "figures"}
 
 
 def test_everything_else_is_refused(server: Server, tmp_path: Path) -> None:
@@ -69,6 +69,8 @@ def test_the_version_changes_with_the_files_and_the_content_with_it(
     path = f"/{server.token}/version"
     before = ask(server, path)
     assert before == ask(server, path)
+    now = json.loads(before[1])["version"]
+    assert f'data-version="{now}"'.encode() in ask(server, f"/{server.token}/")[1]
     run = tmp_path / "s" / "runs" / "pointmaze-u-smec-s0"
     run.mkdir(parents=True)
     (run / "failure.txt").write_text("OSError: no space\n")

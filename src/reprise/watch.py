@@ -30,6 +30,13 @@ class Subject(NamedTuple):
     make: Callable[[], Content]
 
 
+class Made(NamedTuple):
+    """A content, and the version of the files that it was made from."""
+
+    version: str
+    content: Content
+
+
 def version(folders: Sequence[Path]) -> str:
     """A name for the state of all files that a page depends on."""
     digest = hashlib.sha256()
@@ -48,20 +55,19 @@ class Watch:
 
     def __init__(self, subject: Subject):
         self._subject, self._lock = subject, threading.Lock()
-        self._version = ""
-        self._content: Content | None = None
+        self._made: Made | None = None
 
     def version(self) -> str:
         """The state of the files now."""
         return version(self._subject.folders)
 
-    def content(self) -> Content:
-        """What the page shows now."""
+    def content(self) -> Made:
+        """What the page shows now, and of which state of the files."""
         with self._lock:
             now = self.version()
-            if self._content is None or now != self._version:
-                self._version, self._content = now, self._subject.make()
-            return self._content
+            if self._made is None or now != self._made.version:
+                self._made = Made(now, self._subject.make())
+            return self._made
 
 
 class Server(ThreadingHTTPServer):
@@ -105,7 +111,8 @@ def serve(watch: Watch, port: int = 0) -> Server:
 def _whole(watch: Watch) -> tuple[str, bytes]:
     from reprise.atlas import shell
 
-    return "text/html; charset=utf-8", shell(watch.content(), live=True).encode()
+    made = watch.content()
+    return "text/html; charset=utf-8", shell(made.content, made.version).encode()
 
 
 def _version(watch: Watch) -> tuple[str, bytes]:
@@ -113,8 +120,9 @@ def _version(watch: Watch) -> tuple[str, bytes]:
 
 
 def _content(watch: Watch) -> tuple[str, bytes]:
-    found = watch.content()
-    return _as_json({"main": found.main, "figures": found.figures})
+    made = watch.content()
+    found = made.content
+    return _as_json({"version": made.version, "main": found.main, "figures": found.figures})
 
 
 def _as_json(record: Any) -> tuple[str, bytes]:

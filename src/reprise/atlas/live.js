@@ -2,16 +2,16 @@
 // Asks whether anything has changed, and if so puts the new content in the place of the old.
 (() => {
   const PAUSE = 3000;
-  let version = null;
+  let version = document.body.dataset.version;
 
   async function ask() {
     try {
       const now = (await (await fetch("version", {cache: "no-store"})).json()).version;
-      if (version !== null && now !== version) {
+      if (now !== version) {
         const fresh = await (await fetch("content", {cache: "no-store"})).json();
         renew(fresh);
+        version = fresh.version;
       }
-      version = now;
       document.body.dataset.live = "yes";
     } catch (error) {
       document.body.dataset.live = "no";  // the server is gone; the page stays as it is

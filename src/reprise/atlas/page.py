@@ -68,8 +68,8 @@ def content(found: Gathered, folder: Path, sections: list[Panel] | None = None) 
     return Content(f"{found.suite['name']} ({found.suite['scale']})", main, figures)
 
 
-def shell(body: Content, live: bool = False) -> str:
-    """The whole page around some content; `live` if it should follow what is served."""
+def shell(body: Content, live: str = "") -> str:
+    """The whole page around some content; `live` is its version if it follows what is served."""
     names = ["suite.js"] if body.figures or live else []
     scripts = [_source(name) for name in [*names, *(["live.js"] if live else [])]]
     if body.figures or live:

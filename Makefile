@@ -17,7 +17,7 @@ check: .venv/ready-dev       ## ruff, pyright, import contract, tests
 	$(BIN)/codespell src tests docs README.md CHANGELOG.md CONTRIBUTING.md
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 docs: .venv/ready-dev        ## the documentation as a site, in site/
 	$(BIN)/mkdocs build --strict

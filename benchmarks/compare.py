@@ -49,7 +49,7 @@ def one(method: str, task_id: str, seed: int, plan: Plan) -> Path:
     """One run, from wherever it stands to its end."""
     task = find(task_id)
     setup = prepare(method, task)
-    priors = () if method == "scratch" else resolve(plan.priors).records
+    priors = () if method == "scratch" else resolve(plan.priors, task=task.id).records
     run = Run(method, setup.method, task.id, priors, seed, plan.steps, "small", setup.schedule)
     folder = plan.out / f"{task_id.replace('/', '-')}-{method.replace('/', '-')}-s{seed}"
     execute(run, task, folder, tensorboard=False)

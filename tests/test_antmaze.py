@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reprise import antpriors
-from reprise.antpriors import TURNS, turn
+from reprise.build import antmaze as building
+from reprise.build.antmaze import TURNS, turn
 from reprise.errors import UserError
+from reprise.methods import scratch
 from reprise.priors import Priors, load
 from reprise.tasks import Arena, find, listed
 from reprise.tasks.antmaze import CELL, MAPS, AntMaze, inside_a_wall
 from reprise.tasks.legs import Symmetry, by_compass, renaming, turning
 from reprise.tasks.pointmaze import CORNERS, empty
+from reprise.train import train
+from toys import BRISK, small
 from toys import policy as random_policy
 
 STILL = np.zeros(8, np.float32)
@@ -224,6 +227,23 @@ def test_an_ant_on_its_back_ends_its_episode_with_nothing(corner: tuple[int, int
     env.close()
 
 
+def test_training_counts_mishaps_between_two_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    falls = {7, 15, 29}  # one in each stretch of ten steps
+    monkeypatch.setattr(AntMaze, "mishaps", lambda env: {"flips": env.fell, "wall_crossings": 0})
+    plain, taken = AntMaze.step, iter(range(1, 1000))
+
+    def step(env: Any, action: np.ndarray) -> Any:
+        env.fell = int(next(taken) in falls)
+        return plain(env, action)
+
+    monkeypatch.setattr(AntMaze, "fell", 0, raising=False)
+    monkeypatch.setattr(AntMaze, "step", step)
+    quiet = replace(BRISK, warmup=100, learning_starts=100, log_every=10)
+    reports = train(small(scratch()), find("antmaze/u"), steps=30, schedule=quiet)
+    counts = [(r.metrics["flips"], r.metrics["wall_crossings"]) for r in reports]
+    assert counts == [(1, 0), (1, 0), (1, 0)]
+
+
 def test_a_turned_ant_is_not_upside_down(u: AntMaze) -> None:
     ant: Any = u._ant
     for turned in np.linspace(0.0, 2 * np.pi, 9):
@@ -293,7 +313,7 @@ def walk(arena: Arena, seed: int, steps: int, *, reset: bool = True) -> bytes:
     return b"".join(found) + raw(env).tobytes()
 
 
-@pytest.mark.parametrize("task", ["antmaze/u", "antmaze/empty-sw"])
+@pytest.mark.parametrize("task", [*(f"antmaze/{name}" for name in MAPS), "antmaze/empty-sw"])
 def test_an_episode_continues_in_a_new_arena_bit_for_bit(task: str) -> None:
     first, second = find(task).open(), find(task).open()
     walk(second, 9, 3)
@@ -372,7 +392,7 @@ def test_an_ant_is_seen_heading_east_give_or_take_45_degrees() -> None:
 def test_turns_bring_the_learned_corner_to_each_corner() -> None:
     for corner, quarters in TURNS.items():
         obs = np.zeros(29)
-        obs[:2] = CORNERS[antpriors.LEARNED]
+        obs[:2] = CORNERS[building.LEARNED]
         assert tuple((turning(quarters).observation @ obs)[:2]) == CORNERS[corner]
 
 
@@ -399,13 +419,13 @@ def test_building_writes_four_policies_with_their_measured_success(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learned = random_policy("empty-ne", 0, obs=29, action=8)
-    monkeypatch.setattr(antpriors, "trained", lambda task, *rest: learned)
-    monkeypatch.setattr(antpriors, "EPISODES", 2)
-    monkeypatch.setattr(antpriors, "find", lambda id: replace(find(id), horizon=5))
+    monkeypatch.setattr(building, "trained", lambda task, *rest: learned)
+    monkeypatch.setattr(building, "EPISODES", 2)
+    monkeypatch.setattr(building, "find", lambda id: replace(find(id), horizon=5))
     with pytest.raises(UserError, match=r"'ne' reaches its corner in only 0%"):
-        antpriors.ants(tmp_path, 0)
-    monkeypatch.setattr(antpriors, "NEEDED", 0.0)
-    cards = antpriors.ants(tmp_path, 0)
+        building.ants(tmp_path, 0)
+    monkeypatch.setattr(building, "NEEDED", 0.0)
+    cards = building.ants(tmp_path, 0)
     assert {card.name for card in cards} == set(CORNERS)
     for card in cards:
         written = load(tmp_path / card.name)

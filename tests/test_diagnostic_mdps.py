@@ -80,13 +80,13 @@ def learned(name: str) -> dict[str, Learned]:
 @cache
 def run(method: Method) -> dict[str, Learned]:
     """All the MDPs at once, in one compilation."""
+    start = method.init(jax.random.key(0), SPEC)
 
     def one(rows: Transition) -> Learned:
         def step(agent: Agent, key: jax.Array) -> Any:
             return method.update(agent, rows, key, True)[0], None
 
-        agent = method.init(jax.random.key(0), SPEC)
-        agent, _ = jax.lax.scan(step, agent, jax.random.split(jax.random.key(1), UPDATES))
+        agent, _ = jax.lax.scan(step, start, jax.random.split(jax.random.key(1), UPDATES))
         values = jax.vmap(lambda s, a: ensemble_values(agent.critic, s, a))(rows.obs, rows.action)
         modes = jax.vmap(lambda s, said: agent.actor(s, said).mode())(rows.obs, rows.advice)
         said = jax.tree.map(lambda x: x[0], rows.advice)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -19,24 +18,10 @@ from reprise.theory.tabular import Mdp
 from reprise.train import train
 from reprise.types import Spec
 from stubs import agent_of, formula, proposals, says, scene, transition
+from tables import A, S, TableQ, world
 from toys import blank_plan, line, priors, reporting, small
 
-K, S, A = 2, 5, 3
-
-
-class TableQ(eqx.Module):
-    """Q as a table: states and actions arrive as one-hot vectors."""
-
-    table: jax.Array
-
-    def __call__(self, obs: jax.Array, action: jax.Array) -> jax.Array:
-        return jnp.einsum("s,sah,a->h", obs, self.table, action)
-
-
-def world(seed: int) -> tuple[Mdp, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    mdp = Mdp(rng.dirichlet(np.full(S, 0.3), (S, A)), rng.uniform(0, 1, (S, A)))
-    return mdp, tabular.one_hot(rng.integers(A, size=(K, S)), A)
+K = 2
 
 
 def greedy_backup(mix: float, mdp: Mdp, oracles: np.ndarray) -> Any:
@@ -68,7 +53,7 @@ def greedy_backup(mix: float, mdp: Mdp, oracles: np.ndarray) -> Any:
 def test_a_the_greedy_policy_beats_its_own_value_which_beats_every_oracle(
     seed: int, mix: float
 ) -> None:
-    mdp, oracles = world(seed)
+    mdp, oracles = world(seed, K)
     backup, table = greedy_backup(mix, mdp, oracles), jnp.zeros((S, A, 1 + K))
     for _ in range(200):
         table = backup(table)

@@ -13,8 +13,10 @@ import pytest
 
 from reprise.cli import main
 from reprise.errors import UserError
+from reprise.learner import Learner
 from reprise.priors import Card, Policy, Priors, load, resolve, save, zoo
 from reprise.priors import onnx as onnx_format
+from reprise.spec import library
 
 OBS = np.random.default_rng(3).uniform(-1, 1, (7, 4)).astype(np.float32)
 CONTROLLER = """
@@ -229,3 +231,57 @@ def test_the_example_folder_holds_one_policy_of_each_format() -> None:
     said, shipped = actions(found), actions(resolve(["zoo:pointmaze"]))
     for place in (0, 1, 3):
         np.testing.assert_allclose(said[:, place], shipped[:, place], atol=1e-5)
+
+
+# --- shipped sets ---
+
+SET2 = ("reach", "push", "pick-place", "push-back", "hammer", "shelf-place")
+
+
+@pytest.mark.parametrize(
+    ("ref", "task", "names"),
+    [
+        ("zoo:metaworld", "", SET2[:3]),
+        ("zoo:set1", "metaworld/box-close", SET2[:3]),
+        ("zoo:set2", "metaworld/box-close", SET2),
+        ("zoo:set3", "metaworld/stick-pull", (*SET2, "stick-pull-weak")),
+        ("zoo:set3", "metaworld/coffee-pull-sparse", (*SET2, "coffee-pull-weak")),
+        ("zoo:set4", "metaworld/coffee-pull", (*SET2, "coffee-pull-weak", "coffee-pull")),
+        ("zoo:metaworld/hammer", "", ("hammer",)),
+    ],
+)
+def test_a_set_has_the_papers_policies_in_the_papers_order(
+    ref: str, task: str, names: tuple[str, ...]
+) -> None:
+    found = resolve([ref], task=task)
+    assert found.names == names
+    assert {record.ref for record in found.records} == {ref}
+    found.fit(39, 4, task)
+
+
+@pytest.mark.parametrize("task", ["metaworld/push-wall", "pointmaze/u", ""])
+@pytest.mark.parametrize("name", ["set3", "set4"])
+def test_a_task_without_policies_of_its_own_has_no_such_set(name: str, task: str) -> None:
+    expected = rf"zoo:{name} exists for metaworld/coffee-pull and metaworld/stick-pull, .*'{task}'"
+    with pytest.raises(UserError, match=expected) as caught:
+        resolve([f"zoo:{name}"], task=task)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_shipped_name_gets_the_nearest_ones() -> None:
+    with pytest.raises(UserError, match=r"'zoo:set5'; nearest: zoo:set"):
+        resolve(["zoo:set5"])
+    with pytest.raises(UserError, match=r"'zoo:metaworld/pus'.*zoo:metaworld/push"):
+        resolve(["zoo:metaworld/pus"])
+
+
+def test_a_run_with_a_set_finds_its_priors_again_by_its_task() -> None:
+    learner = Learner("smec", "metaworld/stick-pull", "zoo:set3")
+    assert learner.priors.names[-1] == "stick-pull-weak"
+    assert library(learner.run).records == learner.run.priors
+
+
+def test_check_knows_the_sets_of_its_task(capsys: pytest.CaptureFixture[str]) -> None:
+    refs = ["zoo:set4", "--task", "metaworld/push-wall", "--episodes", "1"]
+    assert main(["priors", "check", *refs]) == 2
+    assert "zoo:set4 exists for" in capsys.readouterr().err

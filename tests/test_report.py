@@ -12,6 +12,7 @@ from fake_run import maze, write_run, write_table
 from reprise import report
 from reprise.errors import UserError
 from reprise.report import figures, scenes
+from reprise.report.accuracy import stretches, value_accuracy
 from reprise.report.crowd import cast
 from reprise.report.episodes import control
 from reprise.report.page import render
@@ -111,6 +112,26 @@ def test_figures_hold_what_their_data_hold(smec: Path, scratch: Path) -> None:
     assert len(figures.losses(run.metrics).axes) == 4
 
 
+def test_the_accuracy_of_values_is_a_row_per_policy_and_its_means_are_those_by_hand(
+    smec: Path, tmp_path: Path
+) -> None:
+    run = load(smec)
+    axes = value_accuracy(run.values, colors(cast([run]))).axes
+    assert len(axes) == 2 * 4
+    assert [len(ax.lines) for ax in axes] == [2, 2] * 4  # the error has its zero
+    write_table(
+        tmp_path / "values.csv",
+        ["step", "policy", "discount", "estimate", "realized", "steps"],
+        [[10, "task", 0.9, 3, 1, 5], [20, "task", 0.9, 5, 1, 5], [90, "task", 0.9, 2, 4, 5],
+         [95, "task", 0.9, 2, "", 0]],
+    )  # fmt: skip
+    (tmp_path / "run.json").write_text("{}")
+    course = stretches(load(tmp_path).values, 500.0)
+    assert course["step"].tolist() == [15.0, 90.0]
+    assert course["error"].tolist() == [3.0, -2.0]
+    assert course["spread"].tolist() == pytest.approx([2.0, 0.0])  # errors 2 and 4
+
+
 def test_the_timeline_has_a_bar_per_selection_that_ends_where_the_next_begins(smec: Path) -> None:
     run = load(smec)
     episodes = control(run.switches, run.tracks, scenes.TIMELINE_EPISODES)
@@ -167,7 +188,7 @@ def test_a_hostile_name_is_only_text_and_the_same_bytes_every_time(tmp_path: Pat
 def test_a_run_that_has_only_begun_has_a_sentence_for_every_figure(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text(json.dumps({"name": "smec", "task": "gym/X"}))
     page = render([load(tmp_path)], None)
-    assert page.count('<p class="excuse">') == 7 + 1  # the figures, and the priors
+    assert page.count('<p class="excuse">') == 8 + 1  # the figures, and the priors
     assert "<svg" not in page
 
 
@@ -176,13 +197,13 @@ def test_a_run_in_progress_without_success_or_values_is_reported(tmp_path: Path)
     write_table(tmp_path / "eval.csv", EVAL, [[2000, "", 7.5]])
     page = render([load(tmp_path)], maze())
     assert "Final return" in page and "Final success" not in page
-    assert page.count("<svg") == 6  # all but the paths
+    assert page.count("<svg") == 6  # all but the paths and the values
 
 
 def test_scratch_has_no_selections_but_paths_and_curves(scratch: Path) -> None:
     page = render([load(scratch)], maze())
     assert "This run has no priors." in page
-    assert page.count("<svg") == 5
+    assert page.count("<svg") == 6
 
 
 def test_writing_leaves_the_page_and_the_pictures_and_nothing_else(tmp_path: Path) -> None:

@@ -20,25 +20,10 @@ from reprise.theory import tabular
 from reprise.theory.tabular import Mdp
 from reprise.train import RewardSignWarning, train
 from reprise.types import Advice, Spec, Transition
+from tables import A, S, TableQ, world
 from toys import BRISK, batch, blank_plan, line, priors, raw, reporting, same, small, with_output
 
-K, S, A = 3, 5, 3
-
-
-class TableQ(eqx.Module):
-    """Q as a table: states and actions arrive as one-hot vectors."""
-
-    table: jax.Array
-
-    def __call__(self, obs: jax.Array, action: jax.Array) -> jax.Array:
-        return jnp.einsum("s,sah,a->h", obs, self.table, action)
-
-
-def world(seed: int) -> tuple[Mdp, np.ndarray]:
-    """A random MDP with rewards in [0, 1], and deterministic policies (1 + K, S, A)."""
-    rng = np.random.default_rng(seed)
-    mdp = Mdp(rng.dirichlet(np.full(S, 0.3), (S, A)), rng.uniform(0, 1, (S, A)))
-    return mdp, tabular.one_hot(rng.integers(A, size=(1 + K, S)), A)
+K = 3
 
 
 def agent_with(target: Any) -> Agent:
@@ -82,7 +67,7 @@ def backup(critic: Critic, table: jax.Array, mdp: Mdp, policies: np.ndarray) -> 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_s1_each_head_converges_to_its_own_policy_at_its_own_discount(seed: int) -> None:
-    mdp, policies = world(seed)
+    mdp, policies = world(seed, 1 + K)
     critic = HybridCritic(horizon=6, discount=0.9)
     table = jnp.zeros((S, A, 1 + K))
     step = jax.jit(lambda table: backup(critic, table, mdp, policies))
@@ -229,7 +214,7 @@ def greedy(scores: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_s6_a_prior_is_never_preferred_to_an_optimal_task_policy(seed: int) -> None:
-    mdp, policies = world(seed)
+    mdp, policies = world(seed, 1 + K)
     optimal = tabular.optimal_policy(mdp, 0.95)
     scores = [tabular.values(mdp, optimal, 0.95)]
     scores += [tabular.values(mdp, prior, 0.7) for prior in policies[1:]]
@@ -238,7 +223,7 @@ def test_s6_a_prior_is_never_preferred_to_an_optimal_task_policy(seed: int) -> N
 
 @pytest.mark.parametrize("seed", range(20))
 def test_s7_switching_is_worth_at_least_the_best_score_in_every_state(seed: int) -> None:
-    mdp, policies = world(seed)
+    mdp, policies = world(seed, 1 + K)
     gamma, gbar, h = 0.95, 0.7, 3
     scores = [tabular.values(mdp, policies[0], gamma)]
     scores += [tabular.values(mdp, prior, gbar) for prior in policies[1:]]

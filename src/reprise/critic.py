@@ -5,14 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from reprise.agent import Agent, Proposals, usable
 from reprise.errors import require
-from reprise.networks import Mlp, QNetwork, ensemble_values
+from reprise.networks import Mlp, QNetwork, ensemble_values, stacked
 from reprise.types import Spec, Transition
 
 
@@ -54,7 +53,7 @@ class Critic(ABC):
             sizes = (spec.obs + spec.action, *self.hidden, self.heads(spec))
             return QNetwork(Mlp(sizes, member, self.layer_norm))
 
-        return eqx.filter_vmap(build)(jax.random.split(key, self.ensemble))
+        return stacked(build, key, self.ensemble)
 
     def judge(
         self, critics: QNetwork, obs: Float[Array, "obs"], actions: Float[Array, "policies action"]

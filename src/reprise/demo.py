@@ -15,19 +15,20 @@ from rich.table import Table
 
 from reprise.execute import Listener, execute
 from reprise.methods import prepare
-from reprise.pages import can_report, write_report
+from reprise.pages import require_extra, sum_up, write_report
 from reprise.priors import resolve
 from reprise.signals import end_with_parent
 from reprise.spec import Run
 from reprise.tasks import find
 from reprise.terminal import console
 
-MAZE = "pointmaze/medium"
+MAZE = "pointmaze/two"
 PRIORS = {"smec": ("zoo:pointmaze",), "scratch": ()}
 
 
 def play(out: Path, steps: int, seed: int) -> int:
     """Train both at a time in processes of their own, then compare them."""
+    require_extra("demos")
     began = time.perf_counter()
     folders = {name: out / name for name in PRIORS}
     screen = console()
@@ -43,9 +44,8 @@ def play(out: Path, steps: int, seed: int) -> int:
         screen.print("saved; the same command continues")
         return 130
     screen.print(_comparison(folders))
-    if can_report():
-        page = write_report(list(folders.values()), out / "report.html", find(MAZE).picture)
-        screen.print(f"report: {page.resolve()}", highlight=False, soft_wrap=True)
+    page = write_report(list(folders.values()), out / "report.html", find(MAZE).picture)
+    screen.print(f"report: {page.resolve()}", highlight=False, soft_wrap=True)
     screen.print(f"{time.perf_counter() - began:.0f} seconds in all")
     return 0
 
@@ -114,18 +114,12 @@ def _comparison(folders: dict[str, Path]) -> Table:
     for head in ("method", "success (last 5 evaluations)", "first success", "90 % success"):
         table.add_column(head)
     for name, folder in folders.items():
-        table.add_row(name, *_milestones(folder))
+        found = sum_up(folder)
+        late = found["final_success"]
+        success = "-" if late is None else f"{late:.0%}"
+        table.add_row(name, success, _when(found["first_success"]), _when(found["steps_to_90"]))
     return table
 
 
-def _milestones(folder: Path) -> tuple[str, str, str]:
-    evaluations, metrics = _rows(folder / "eval.csv"), _rows(folder / "metrics.csv")
-    late = [float(row["success_any"]) for row in evaluations[-5:]]
-    trained = [int(row["step"]) for row in metrics if row["success"] and float(row["success"]) > 0]
-    solved = [int(row["step"]) for row in evaluations if float(row["success_any"]) >= 0.9]
-    success = f"{sum(late) / len(late):.0%}" if late else "-"
-    return success, _when(trained), _when(solved)
-
-
-def _when(steps: list[int]) -> str:
-    return f"step {steps[0]:,}" if steps else "never"
+def _when(step: float | None) -> str:
+    return "never" if step is None else f"step {step:,.0f}"

@@ -63,13 +63,13 @@ def evaluate(
 
 
 def _advance(arena: Arena, action: np.ndarray, tally: _Tally, gamma: float) -> np.ndarray:
-    obs, reward, terminated, truncated, success = arena.step(action)
-    tally.total += float(reward)
-    tally.discounted += tally.weight * float(reward)
+    step = arena.step(action)
+    tally.total += float(step.reward)
+    tally.discounted += tally.weight * float(step.reward)
     tally.weight *= gamma
-    tally.successes.append(success)
-    tally.over = terminated or truncated
-    return obs
+    tally.successes.append(step.success)
+    tally.over = step.terminated or step.truncated
+    return step.obs
 
 
 def _summary(tallies: Sequence[_Tally], start: np.ndarray) -> Evaluation:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reprise import checkpoint
+from reprise.accuracy import accuracy, captured, due
 from reprise.assess import EVALUATION, judge, save_actor, zero_shot
 from reprise.evaluate import Evaluation, episode_seeds
 from reprise.folder import Manifest, claimed, environment, now, settle_recipe
@@ -53,7 +54,7 @@ def execute(
 ) -> Outcome:
     """Run a recipe in a folder: begin it, or continue it exactly where it stopped."""
     listener, priors = listener or Listener(), library(run, trust_code=trust_code)
-    _fit(priors, task)  # before anything is written
+    _fit(priors, task, run)  # before anything is written
     with claimed(folder):
         settle_recipe(run, folder)
         manifest = Manifest(folder)
@@ -69,10 +70,13 @@ def execute(
             raise
 
 
-def _fit(priors: Priors, task: Task) -> None:
-    """The task can be played, and every prior speaks its sizes."""
+def _fit(priors: Priors, task: Task, run: Run) -> None:
+    """The task can be played, every prior speaks its sizes, and what is asked for can be done."""
     arena = task.open()
     priors.fit(arena.obs_dim, arena.action_dim, task.id)
+    if run.schedule.value_states:
+        arena.reset(0)
+        captured(arena)
     arena.close()
 
 
@@ -91,6 +95,7 @@ class _Session:
         self.run, self.task, self.folder, self.priors = run, task, folder, priors
         self.manifest, self.listener = manifest, listener
         self.recorder: Recorder | None = None
+        self.loop: Loop | None = None
         self.aside: set[int] = set()
         self.last: Evaluation | None = None
         self.best = -np.inf
@@ -112,26 +117,32 @@ class _Session:
 
     def _follow(self, caught: list[int], tensorboard: bool) -> int:
         """Record every report of the loop; the step at which it stopped."""
-        run, step, clock = self.run, self.run.steps, None
+        run, step, before, clock = self.run, self.run.steps, 0, None
         reports = train(
             run.method, self.task, self.priors, steps=run.steps, seed=run.seed,
-            schedule=run.schedule, pause=lambda: bool(caught),
+            schedule=run.schedule, pause=lambda: bool(caught) or self._compares(),
             resume=lambda loop: self._resume(loop, tensorboard),
         )  # fmt: skip
         for progress in reports:
-            moment = time.perf_counter()
-            speed = (progress.step - step) / (moment - clock) if clock else 0.0
-            step, clock = progress.step, moment
+            step, moment = progress.step, time.perf_counter()
+            speed = (step - before) / (moment - clock) if clock else 0.0
+            if progress.scheduled:
+                before, clock = step, moment
             self._report(progress, speed, bool(caught))
             if caught:
                 break
         return step
 
+    def _compares(self) -> bool:
+        loop = self.loop
+        return bool(loop and loop.updates and due(loop.step, self.run.seed, self.run.schedule))
+
     def _resume(self, loop: Loop, tensorboard: bool) -> None:
+        self.loop = loop
         (self.folder / "checkpoints").mkdir(exist_ok=True)
         warn = self.listener.warning
         state = checkpoint.load(self.folder / "checkpoints", loop, warn, tidy=True)
-        self.recorder = recorder = Recorder(self.folder, self.run, tensorboard, loop.step)
+        self.recorder = recorder = Recorder(self.folder, self.run, loop, tensorboard)
         if state is None:
             recorder.restart()
             return
@@ -151,6 +162,9 @@ class _Session:
         recorder.progress(progress, speed)
         self.listener.progress(progress, speed)
         self._announce(progress.loop.faults)
+        if self._compares():
+            run = self.run
+            recorder.values(accuracy(progress.loop, run.method, self.task, self.priors, run.seed))
         due = progress.scheduled and schedule.evaluate_every and not step % schedule.evaluate_every
         if due or (last and progress.scheduled):
             self._evaluate(progress, recorder)

@@ -46,8 +46,9 @@ class Learner:
     ):
         self.task = as_task(task)
         refs = [priors] if isinstance(priors, str) else priors
-        ready = isinstance(refs, Priors)
-        self.priors = refs if ready else resolve(refs, trust_code=trust_code)
+        if not isinstance(refs, Priors):
+            refs = resolve(refs, task=self.task.id, trust_code=trust_code)
+        self.priors = refs
         named = method if isinstance(method, str) else "scratch"
         setup = prepare(named, self.task, preset)
         chosen = setup.method if isinstance(method, str) else method

@@ -22,7 +22,9 @@ from reprise.types import Advice, Episode, Place, Selection, Spec, Transition
 class Tally:
     """Sums since the last report, as arrays so that a checkpoint can hold them."""
 
-    def __init__(self, policies: int):
+    def __init__(self, policies: int, mishaps: tuple[str, ...] = ()):
+        self.mishaps = dict.fromkeys(mishaps, 0)
+        """Accidents of each kind."""
         self.use = np.zeros(policies, np.int64)
         self.value = np.zeros(policies)
         self.selections = np.zeros((), np.int64)
@@ -47,7 +49,8 @@ class Tally:
             seen = int(self.selections)
             row[f"value_{i}"] = float(total / seen) if seen else float("nan")
         finished = self.finished
-        self.__init__(len(self.use))
+        row |= self.mishaps
+        self.__init__(len(self.use), tuple(self.mishaps))
         self.finished = finished
         return row
 
@@ -98,6 +101,8 @@ class Loop:
         self.tally.steps += 1
         if source >= 0:
             self.tally.use[source] += 1
+        for name, count in zip(self.tally.mishaps, step.mishaps, strict=True):
+            self.tally.mishaps[name] += count
         self.rewards.append(float(step.reward))
         self.successes.append(step.success)
         self.sources.append(source)
@@ -169,6 +174,6 @@ def begin(
         arena=arena,
         obs=obs,
         advice=advice,
-        tally=Tally(spec.policies),
+        tally=Tally(spec.policies, arena.mishaps),
         faults=Faults.none(spec.priors),
     )

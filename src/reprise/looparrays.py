@@ -27,6 +27,7 @@ def capture(loop: Loop) -> tuple[dict[str, Any], Arrays]:
         "finished": tally.finished,
         "steps": tally.steps,
         "losses": tally.losses,
+        "mishaps": tally.mishaps,
     }
     saved = {f"plan.{name}": array for name, array in arrays.named(loop.plan).items()}
     saved |= {f"advice.{name}": array for name, array in arrays.named(loop.advice).items()}
@@ -65,6 +66,7 @@ def restore(loop: Loop, state: dict[str, Any], saved: Arrays) -> None:
     loop.tally.selections = saved["tally.selections"].copy()
     loop.tally.episodes = [(float(x), float(y)) for x, y in saved["tally.episodes"]]
     loop.tally.finished, loop.tally.steps = state["finished"], state["steps"]
+    loop.tally.mishaps = state["mishaps"]
     loop.tally.losses = {k: (total, count) for k, (total, count) in state["losses"].items()}
     if not loop.fresh:
         _resume_episode(loop, _under(saved, "arena."), state["exact"])

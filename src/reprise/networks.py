@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from reprise.types import LOG_STD_RANGE, Advice, Gaussian
+
+Net = TypeVar("Net", bound=eqx.Module)
 
 
 class Linear(eqx.Module):
@@ -18,8 +23,9 @@ class Linear(eqx.Module):
     weight: Float[Array, "inputs outputs"]
     bias: Float[Array, "outputs"]
 
-    def __init__(self, inputs: int, outputs: int, key: Array):
-        self.weight = jax.nn.initializers.glorot_uniform()(key, (inputs, outputs), jnp.float32)
+    def __init__(self, inputs: int, outputs: int, rng: np.random.Generator):
+        bound = np.sqrt(6.0 / (inputs + outputs))
+        self.weight = jnp.array(rng.uniform(-bound, bound, (inputs, outputs)), jnp.float32)
         self.bias = jnp.zeros(outputs)
 
     def __call__(self, x: Float[Array, "inputs"]) -> Float[Array, "outputs"]:
@@ -33,9 +39,10 @@ class Mlp(eqx.Module):
     norms: tuple[eqx.nn.LayerNorm, ...]
 
     def __init__(self, sizes: Sequence[int], key: Array, layer_norm: bool = False):
-        keys = jax.random.split(key, len(sizes) - 1)
-        pairs = zip(sizes[:-1], sizes[1:], keys, strict=True)
-        self.layers = tuple(Linear(i, o, k) for i, o, k in pairs)
+        # NumPy draws the weights: JAX compiles its generator anew for each shape, which takes
+        # longer than the first thousand updates.
+        rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+        self.layers = tuple(Linear(i, o, rng) for i, o in pairwise(sizes))
         self.norms = tuple(eqx.nn.LayerNorm(size) for size in sizes[1:-1]) if layer_norm else ()
 
     def __call__(self, x: Float[Array, "inputs"]) -> Float[Array, "outputs"]:
@@ -43,6 +50,12 @@ class Mlp(eqx.Module):
             x = layer(x)
             x = jax.nn.relu(self.norms[depth](x) if self.norms else x)
         return self.layers[-1](x)
+
+
+def stacked(build: Callable[[Array], Net], key: Array, count: int) -> Net:
+    """Several networks as one, with a leading axis in every array."""
+    members = [build(one) for one in jax.random.split(key, count)]
+    return jax.tree.map(lambda *leaves: jnp.array(np.stack(leaves)), *members)
 
 
 class GaussianPolicy(eqx.Module):

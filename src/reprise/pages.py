@@ -22,10 +22,23 @@ def can_report() -> bool:
     return all(find_spec(name) is not None for name in NEEDED)
 
 
+def require_extra(what: str) -> None:
+    """Say how to get the extra if it is missing."""
+    if not can_report():
+        raise UserError(f"{what} need the report extra: pip install 'reprise[report]'")
+
+
+def sum_up(run: Path) -> dict[str, float | None]:
+    """The handful of numbers that a run comes to."""
+    require_extra("comparisons")
+    from reprise.report import tables
+
+    return tables.milestones(tables.load(run))
+
+
 def write_film(path: Path, act: Act, task: Task, seeds: Sequence[int]) -> Path:
     """An animated GIF of some episodes."""
-    if not can_report():
-        raise UserError("films need the report extra: pip install 'reprise[report]'")
+    require_extra("films")
     from reprise.report import film
 
     return film.write(path, act, task, seeds)
@@ -35,7 +48,7 @@ def write_report(
     runs: Sequence[Path], out: Path, picture: Picture | None, png: Path | None = None
 ) -> Path:
     """One page about some runs, and its figures as PNG if a folder is given."""
-    _need_extra()
+    require_extra("reports")
     from reprise.report import write
 
     return write(runs, out, picture, png)
@@ -43,7 +56,7 @@ def write_report(
 
 def write_suite(folder: Path, out: Path, csv: Path | None, figures: Path | None) -> Path:
     """One page about a suite; its tables and figures too if folders are given."""
-    _need_extra()
+    require_extra("reports")
     from reprise.atlas import write
 
     return write(folder, out, csv, figures)
@@ -51,7 +64,7 @@ def write_suite(folder: Path, out: Path, csv: Path | None, figures: Path | None)
 
 def suite_content(folder: Path) -> Content:
     """What a suite's page shows now."""
-    _need_extra()
+    require_extra("reports")
     from reprise.atlas import content
     from reprise.gather import gather
 
@@ -60,7 +73,7 @@ def suite_content(folder: Path) -> Content:
 
 def run_content(runs: Sequence[Path], picture: Picture | None) -> Content:
     """What a page about runs shows now."""
-    _need_extra()
+    require_extra("reports")
     from reprise.atlas import Content
     from reprise.report.page import render
     from reprise.report.tables import load
@@ -69,8 +82,3 @@ def run_content(runs: Sequence[Path], picture: Picture | None) -> Content:
     # Names are escaped, so these marks are in the page once.
     main = page.partition("<main>")[2].rpartition("</main>")[0]
     return Content(", ".join(run.name for run in runs), main, {})
-
-
-def _need_extra() -> None:
-    if not can_report():
-        raise UserError(f"reports need {', '.join(NEEDED)}: pip install 'reprise[report]'")

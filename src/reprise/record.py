@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from reprise import files
+from reprise.accuracy import Compared
 from reprise.evaluate import Evaluation
+from reprise.loop import Loop
 from reprise.spec import Run
 from reprise.train import Progress
 from reprise.types import Episode, Selection
@@ -69,22 +71,24 @@ class Table:
 class Recorder:
     """The tables of a run folder, and the same numbers for TensorBoard."""
 
-    def __init__(self, folder: Path, run: Run, tensorboard: bool, resumed_at: int = 0):
-        names = run.policies
+    def __init__(self, folder: Path, run: Run, loop: Loop, tensorboard: bool):
+        names, mishaps = run.policies, loop.arena.mishaps
         self._names = (*names, "start")  # the predecessor of an episode's first selection
         self._step_of_next_track, self._steps = 0, run.steps
         use, value = [f"use_{n}" for n in names], [f"value_{n}" for n in names]
         score, bonus = [f"score_{n}" for n in names], [f"bonus_{n}" for n in names]
         head = ("step", "episodes", "episode_return", "success", *LOSSES, "steps_per_second")
         self.tables = {
-            "metrics": Table(folder / "metrics.csv", (*head, *use, *value)),
+            "metrics": Table(folder / "metrics.csv", (*head, *use, *value, *mishaps)),
             "eval": Table(folder / "eval.csv", ("step", *Evaluation._fields)),
             "switches": Table(
                 folder / "switches.csv", ("step", "episode", "t", "from", "to", *score, *bonus)
             ),
             "tracks": Table(folder / "tracks.csv", ("step", "episode", "t", "policy", "x", "y")),
         }
-        self._events = _events(folder / "tensorboard", resumed_at) if tensorboard else None
+        if run.schedule.value_states:
+            self.tables["values"] = Table(folder / "values.csv", Compared._fields)
+        self._events = _events(folder / "tensorboard", loop.step) if tensorboard else None
 
     def progress(self, progress: Progress, steps_per_second: float) -> None:
         """Everything that happened since the last report."""
@@ -106,6 +110,12 @@ class Recorder:
         self.tables["eval"].add(row)
         self.tables["eval"].flush()
         self._scalars("eval", row, step)
+
+    def values(self, rows: Sequence[Compared]) -> None:
+        """What was compared in one state, in values.csv."""
+        for row in rows:
+            self.tables["values"].add({**row._asdict(), "policy": self._names[row.policy]})
+        self.tables["values"].flush()
 
     def _selection(self, selection: Selection) -> None:
         row: dict[str, Any] = {

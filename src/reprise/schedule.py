@@ -27,11 +27,16 @@ class Schedule:
     """Episodes per evaluation."""
     checkpoint_every: int = 10_000
     """Steps between checkpoints; a kill loses at most this much."""
+    value_states: int = 0
+    """States per evaluation interval at which each value is compared with the return from there."""
 
     def __post_init__(self) -> None:
         intervals = ("log_every", "checkpoint_every")
         require(self, "positive", "batch", "capacity", "evaluation_episodes", *intervals)
-        require(self, "at least 0", "warmup", "learning_starts", "evaluate_every")
+        require(self, "at least 0", "warmup", "learning_starts", "evaluate_every", "value_states")
+        if self.value_states > self.evaluate_every:
+            most = f"evaluate-every {self.evaluate_every}"
+            raise UserError(f"value-states is {self.value_states}; it must be at most {most}")
         for name in ("evaluate_every", "checkpoint_every"):
             if getattr(self, name) % self.log_every:
                 flag, step = name.replace("_", "-"), self.log_every

@@ -136,7 +136,7 @@ def load(path: Path) -> Run:
 def library(run: Run, *, trust_code: bool = False) -> Priors:
     """The recipe's priors, which must still be the same files."""
     refs = list(dict.fromkeys(prior.ref for prior in run.priors))
-    priors = resolve(refs, trust_code=trust_code)
+    priors = resolve(refs, task=run.task, trust_code=trust_code)
     if priors.records != run.priors:
         changed = next((p.name for p in run.priors if p not in priors.records), "one more")
         raise UserError(f"priors {', '.join(refs)} are no longer the recipe's: {changed!r} differs")

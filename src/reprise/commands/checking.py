@@ -48,7 +48,8 @@ def check(options: Check) -> int:
         raise UserError(f"--episodes is {options.episodes}; give a positive number")
     if not options.priors:
         raise UserError("name at least one prior, such as zoo:pointmaze")
-    task, priors = find(options.task), resolve(options.priors, trust_code=options.trust_code)
+    task = find(options.task)
+    priors = resolve(options.priors, task=task.id, trust_code=options.trust_code)
     arena = task.open()
     priors.fit(arena.obs_dim, arena.action_dim, task.id)
     arena.close()

@@ -12,7 +12,7 @@ import tyro
 from reprise.build import build as build_priors
 from reprise.commands.tables import show
 from reprise.methods import ABLATIONS, METHODS
-from reprise.priors import Card, Policy, resolve, zoo
+from reprise.priors import Card, load, shipped, zoo
 from reprise.tasks import listed
 
 
@@ -65,11 +65,8 @@ class Priors:
 
 def priors(options: Priors) -> int:
     """Every shipped policy with its measured success."""
-    rows: list[dict[str, Any]] = []
-    for folder in sorted(path for path in zoo().iterdir() if path.is_dir()):
-        shipped = resolve([f"zoo:{folder.name}"]).policies
-        cards = [policy.card for policy in shipped if isinstance(policy, Policy)]
-        rows += [{"ref": f"zoo:{folder.name}", **_facts(card)} for card in cards]
+    cards = {name: load(zoo() / name).card for name in shipped()}
+    rows = [{"ref": f"zoo:{name}", **_facts(card)} for name, card in cards.items()]
     return show(rows, options.json)
 
 

@@ -79,7 +79,7 @@ def _last(given: list[str], flag: str, default: str) -> Any:
 def train(options: Train) -> int:
     """Run it in its folder."""
     task = find(options.task)
-    priors = resolve(options.priors, trust_code=options.trust_code)
+    priors = resolve(options.priors, task=task.id, trust_code=options.trust_code)
     run = Run(
         options.method, options.tuned, task.id, priors.records, options.seed,
         options.steps, options.preset, options.schedule,

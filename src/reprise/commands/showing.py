@@ -26,7 +26,7 @@ class Demo:
 
     out: Path = Path("runs/demo")
     """Folder of both runs and their report; an interrupted demo continues there."""
-    steps: int = 32_500
+    steps: int = 25_000
     """Environment steps of each run."""
     seed: int = 0
     """Seed of both runs."""

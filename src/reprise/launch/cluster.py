@@ -29,17 +29,21 @@ class Cluster(Workers):
         self._running: dict[Any, str] = {}
 
     def start(self, job: Job) -> None:
+        """One task, on whichever machine has a core free."""
         self._running[self._perform.remote(job.message)] = job.name
 
     def finished(self, patience: float) -> list[str]:
+        """The tasks that have ended, however."""
         ended, _ = self._ray.wait(list(self._running), num_returns=1, timeout=patience)
         return [self._running.pop(task) for task in ended]
 
     def stop(self) -> None:
+        """Interrupt every task."""
         for task in self._running:
             self._ray.cancel(task)  # as Ctrl-C: the run saves
 
     def close(self) -> None:
+        """Leave the cluster; one of our own ends with that."""
         self._ray.shutdown()
 
 

@@ -12,7 +12,7 @@ import optax
 from jaxtyping import Array, Bool, Float, Int
 
 from reprise.agent import flat_adam
-from reprise.networks import Mlp
+from reprise.networks import Mlp, stacked
 from reprise.planner import Lesson
 from reprise.types import PyTree
 
@@ -61,7 +61,7 @@ def begin(key: Array, sizes: tuple[int, ...], bias: Float[Array, "choices"]) -> 
     actor = Mlp(sizes, k_actor)
     last = 0.01 * actor.layers[-1].weight, bias
     actor = eqx.tree_at(lambda net: (net.layers[-1].weight, net.layers[-1].bias), actor, last)
-    critic = eqx.filter_vmap(lambda k: Mlp(sizes, k))(jax.random.split(k_critic))
+    critic = stacked(lambda k: Mlp(sizes, k), k_critic, 2)
     # A copy, because update donates its input and one buffer cannot be donated twice.
     target, log_alpha = jax.tree.map(jnp.copy, critic), jnp.zeros(())
     parts: Any = (critic, actor, log_alpha)

@@ -6,7 +6,8 @@ from reprise.priors.guard import Faults
 from reprise.priors.library import Priors
 from reprise.priors.policy import Card, Policy, load, save
 from reprise.priors.prior import Foreign, PriorRecord
-from reprise.priors.references import resolve, zoo
+from reprise.priors.references import resolve
+from reprise.priors.shipped import shipped, zoo
 
 __all__ = [
     "Card",
@@ -18,5 +19,6 @@ __all__ = [
     "load",
     "resolve",
     "save",
+    "shipped",
     "zoo",
 ]

@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib.resources import files as package_files
 from pathlib import Path
 
 import numpy as np
 
-from reprise.errors import PolicyFileError, UserError, unknown
+from reprise.errors import PolicyFileError, UserError
 from reprise.priors import adapter, code, onnx, sb3, scripted
 from reprise.priors.library import Priors
 from reprise.priors.policy import Policy, load
 from reprise.priors.prior import Foreign
+from reprise.priors.shipped import members, zoo
 from reprise.priors.source import shown
 
 Found = Policy | Foreign
 FORMS = "zoo:<name>, run:<folder>, metaworld:<task>, a policy's file or folder, or a folder of them"
 
 
-def zoo() -> Path:
-    """The folder of shipped policies."""
-    return Path(str(package_files("reprise"))) / "zoo"
-
-
-def resolve(refs: Sequence[str], *, trust_code: bool = False) -> Priors:
-    """The priors that some references name, in order; code only runs if it is trusted."""
-    found = [(prior, ref) for ref in refs for prior in _priors(ref, trust_code)]
+def resolve(refs: Sequence[str], *, task: str = "", trust_code: bool = False) -> Priors:
+    """The priors that some references name for a task; code only runs if it is trusted."""
+    found = [(prior, ref) for ref in refs for prior in _priors(ref, task, trust_code)]
     return Priors([prior for prior, _ in found], [ref for _, ref in found])
 
 
-def _priors(ref: str, trusted: bool) -> list[Found]:
+def _priors(ref: str, task: str, trusted: bool) -> list[Found]:
     kind, _, rest = ref.partition(":")
     if kind == "zoo":
-        return _shipped(ref, rest)
+        return [load(zoo() / name) for name in members(rest, task)]
     if kind == "run":
         return [load(Path(rest) / "policy")]
     if kind == "metaworld":
@@ -42,17 +37,6 @@ def _priors(ref: str, trusted: bool) -> list[Found]:
     if kind == "python":
         return [code.from_module(ref, trusted=trusted)]
     return _path(Path(ref), ref, trusted)
-
-
-def _shipped(ref: str, name: str) -> list[Found]:
-    """A shipped set, or one policy of it: `zoo:pointmaze`, `zoo:pointmaze/ne`."""
-    folders = sorted(p for p in zoo().iterdir() if p.is_dir())
-    names = [f.name for f in folders] + [
-        f"{f.name}/{p.name}" for f in folders for p in sorted(f.iterdir()) if p.is_dir()
-    ]
-    if name not in names:
-        raise unknown("prior", ref, [f"zoo:{known}" for known in names])
-    return _path(zoo() / name, ref, False)
 
 
 def _path(path: Path, ref: str, trusted: bool) -> list[Found]:

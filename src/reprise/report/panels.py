@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from matplotlib.figure import Figure
 
+from reprise.report.accuracy import value_accuracy
 from reprise.report.figures import learning_curve, losses, utilization, values
 from reprise.report.scenes import maze_paths, timeline, transitions
 from reprise.report.tables import RunTables
@@ -32,7 +33,7 @@ class Panel:
     title: str
     caption: str
     excuse: str
-    needs: Literal["metrics", "eval", "switches", "tracks"]
+    needs: Literal["metrics", "eval", "switches", "tracks", "values"]
     draw: Callable[[Scene], Figure]
 
     def ready(self, run: RunTables) -> bool:
@@ -99,6 +100,18 @@ PANELS: tuple[Panel, ...] = (
         "No evaluation has finished yet.",
         "eval",
         lambda scene: values(scene.run.eval, scene.run.metrics, scene.paint),
+    ),
+    Panel(
+        "value-accuracy",
+        "How accurate are the values?",
+        "Every head at states that training visited, against the discounted return of its policy "
+        "alone from the very same state, at the head's own discount. Each point is the mean over "
+        "the states of one stretch of training. Left: a colored line above the black one is "
+        "over-estimation. Right: the mean error and twice its standard error.",
+        "Not measured in this run: `--schedule.value-states 10` compares ten states per "
+        "evaluation interval.",
+        "values",
+        lambda scene: value_accuracy(scene.run.values, scene.paint),
     ),
     Panel(
         "losses",

@@ -22,6 +22,7 @@ COLUMNS = {
     "return_discounted value_start",
     "switches": "step episode t from to",
     "tracks": "step episode t policy x y",
+    "values": "step policy discount estimate realized steps",
 }
 
 
@@ -34,6 +35,7 @@ class RunTables(NamedTuple):
     eval: pd.DataFrame
     switches: pd.DataFrame
     tracks: pd.DataFrame
+    values: pd.DataFrame
 
 
 def load(folder: Path) -> RunTables:

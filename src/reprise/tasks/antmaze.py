@@ -27,6 +27,7 @@ CELL = 4.0
 REACH = 0.5
 """How near the goal counts as reached: D4RL's radius (gymnasium-robotics has 0.45)."""
 HORIZON, PRIOR_HORIZON = 700, 200
+MISHAPS = ("flips", "wall_crossings")
 TORQUE = 30.0
 """Newton meters at full action: D4RL's. With gymnasium-robotics' 150 noise turns the ant over."""
 PHYSICS_STEPS = 10
@@ -109,7 +110,7 @@ class AntMaze(gym.Env[np.ndarray, np.ndarray]):
         _, x, y, _ = self._ant.data.qpos[3:7]
         on_its_back = x * x + y * y > 0.5  # the torso's up points down
         inside = inside_a_wall(self._rows, *self.position())
-        return {"flips": int(on_its_back), "wall_crossings": int(inside)}
+        return dict(zip(MISHAPS, (int(on_its_back), int(inside)), strict=True))
 
     def _info(self, reached: bool) -> dict[str, Any]:
         return {"success": reached, **self.mishaps()}
@@ -174,12 +175,13 @@ PRIOR_SMALL = (*SMALL, ("steps", 200_000))
 def tasks() -> list[Task]:
     """Every ant maze: the mazes to solve, and the empty one on which priors are trained."""
     found: list[Task] = []
+    ant_task = partial(Task, mishaps=MISHAPS)
     for name, text in MAPS.items():
         rows = tuple(text.split())
         more: Any = {"sets": ("antmaze",), "small": SMALL, "picture": scaled(draw(rows))}
-        found.append(Task(f"antmaze/{name}", HORIZON, partial(AntMaze, rows), **more))
+        found.append(ant_task(f"antmaze/{name}", HORIZON, partial(AntMaze, rows), **more))
     for name, corner in CORNERS.items():
         make = partial(AntMaze, empty(5), corner=corner)
         more = {"sets": ("antmaze-priors",), "small": PRIOR_SMALL, "reward_lower_bound": SPEEDS[0]}
-        found.append(Task(f"antmaze/empty-{name}", PRIOR_HORIZON, make, **more))
+        found.append(ant_task(f"antmaze/empty-{name}", PRIOR_HORIZON, make, **more))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
@@ -98,6 +99,7 @@ def sawyer(name: str, fast: bool = True) -> Any:
     env: Any = (faster(original) if fast else original)(reward_function_version="v2")
     env._partially_observable = False
     del env.sawyer_observation_space  # it was made with a hidden goal
+    env.max_path_length = sys.maxsize  # an arena has the time limit, and values reach beyond it
     env._set_task_called, env._freeze_rand_vec, env.seeded_rand_vec = True, False, True
     return env
 

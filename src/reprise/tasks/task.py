@@ -39,6 +39,8 @@ class Task:
     small: tuple[tuple[str, Any], ...] = ()
     """What the `small` preset does differently for it."""
     picture: Picture | None = None
+    mishaps: tuple[str, ...] = ()
+    """Accidents that its environment counts under these names in `info`."""
     film: Callable[[], gym.Env[Any, Any]] | None = None
     """How to make its environment so that it can be rendered."""
 
@@ -52,7 +54,7 @@ class Task:
         if film and self.film is None:
             raise UserError(f"task {self.id!r} cannot be filmed: it has no renderer")
         make = self.film if film and self.film else self.make
-        return Arena(make(), self.horizon, self.id)
+        return Arena(make(), self.horizon, self.id, self.mishaps)
 
 
 class Step(NamedTuple):
@@ -64,6 +66,8 @@ class Step(NamedTuple):
     truncated: bool
     success: float
     """1 or 0; NaN where the task does not say."""
+    mishaps: tuple[int, ...] = ()
+    """How many accidents of each kind there were in this step."""
 
 
 class Arena:
@@ -73,8 +77,10 @@ class Arena:
     always carries a seed, so that an episode depends on nothing that came before it.
     """
 
-    def __init__(self, env: gym.Env[Any, Any], horizon: int, name: str):
-        self._env, self._horizon, self.name = env, horizon, name
+    def __init__(
+        self, env: gym.Env[Any, Any], horizon: int, name: str, mishaps: tuple[str, ...] = ()
+    ):
+        self._env, self._horizon, self.name, self.mishaps = env, horizon, name, mishaps
         self._low, self._high = action_bounds(env, name)
         self._flat = flat_observations(env, name)
         self.obs_dim = int(np.prod(self._flat.shape))
@@ -99,7 +105,8 @@ class Arena:
             raise EnvironmentFault(f"reward is {earned} at step {self._clock} of an episode")
         cut = bool(truncated) or self._clock >= self._horizon
         success = info.get("success", info.get("is_success", np.nan))
-        return Step(self._flatten(obs), reward, bool(terminated), cut, float(success))
+        accidents = tuple(int(info[name]) for name in self.mishaps)
+        return Step(self._flatten(obs), reward, bool(terminated), cut, float(success), accidents)
 
     def _flatten(self, obs: Any) -> np.ndarray:
         flat = np.asarray(spaces.flatten(self._env.observation_space, obs), np.float32).ravel()

@@ -1,14 +1,14 @@
-"""A policy learned without priors, and how well it does: what every set of priors is made of."""
+"""A policy learned without priors, and how well any policy does alone."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from reprise.assess import ZERO_SHOT
 from reprise.errors import UserError
-from reprise.evaluate import Evaluation, episode_seeds, evaluate
+from reprise.evaluate import Evaluation, evaluate
 from reprise.execute import Listener, execute
 from reprise.methods import prepare
 from reprise.priors import Policy, load
@@ -31,7 +31,6 @@ def trained(task: Task, runs: Path, seed: int, steps: int) -> Policy:
     return load(folder / "policy")
 
 
-def success(policy: Policy, task: Task, seed: int, episodes: int) -> Evaluation:
-    """How the policy alone fares, deterministic, in episodes that no training has seen."""
-    seeds = episode_seeds(seed, ZERO_SHOT, 0, episodes)
+def measured(policy: Policy, task: Task, seeds: Sequence[int]) -> Evaluation:
+    """How the policy fares alone, deterministic, in one episode per seed."""
     return evaluate(lambda obs: np.tanh(policy(obs).mean), task, seeds)  # pyright: ignore

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
+from reprise.assess import ZERO_SHOT
+from reprise.build.trained import measured, trained
 from reprise.errors import UserError
+from reprise.evaluate import episode_seeds
 from reprise.priors import Card, Policy, save
 from reprise.tasks import find
 from reprise.tasks.legs import turning
-from reprise.trained import success, trained
 
 STEPS = 200_000
 EPISODES = 50
@@ -33,7 +35,8 @@ def ants(out: Path, seed: int) -> list[Card]:
     for corner, quarters in TURNS.items():
         task = find(f"antmaze/empty-{corner}")
         policy = turn(learned, quarters)
-        share = success(policy, task, seed, EPISODES).success_any
+        seeds = episode_seeds(seed, ZERO_SHOT, 0, EPISODES)
+        share = measured(policy, task, seeds).success_any
         if share < NEEDED:
             raise UserError(f"prior {corner!r} reaches its corner in only {share:.0%} of episodes")
         how = f", turned by {90 * quarters} degrees" if quarters else ""

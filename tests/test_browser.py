@@ -14,6 +14,7 @@ from fake_run import maze, write_run
 from fake_suite import SCRIPT, in_a_row, suite
 from reprise import atlas, report
 from reprise.pages import suite_content
+from reprise.report.panels import PANELS
 from reprise.watch import Subject, Watch, serve
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -118,7 +119,8 @@ def test_buttons_choose_the_statistic_and_hide_lines(suite_page: Seen) -> None:
     assert page.locator("#learning .view[data-view='1'] .plot svg.main-svg").count() > 0
     assert page.locator("#learning .view[data-view='0']").is_hidden()
     page.locator("#learning .choice button").nth(0).click()
-    count = "document.querySelectorAll('#learning .view:not([hidden]) .scatterlayer .trace').length"
+    count = ("() => document.querySelectorAll("
+             "'#learning .view:not([hidden]) .scatterlayer .trace').length")  # fmt: skip
     before = page.evaluate(count)
     button = page.locator("#learning .view:not([hidden]) .lines button").first
     button.click()
@@ -149,7 +151,7 @@ def test_tasks_in_a_row_are_drawn(browser: Any, tmp_path: Path) -> None:
 def test_the_page_of_a_run_is_legible_and_silent(browser: Any, tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", priors=(SCRIPT, "se"), steps=9_000)
     seen = opened(browser, report.write([run], tmp_path / "r.html", maze()).as_uri())
-    assert seen.page.locator(".figure svg").count() == 7
+    assert seen.page.locator(".figure svg").count() == len(PANELS)
     assert [overflow(seen.page, width) <= 0 for width in WIDTHS] == [True] * 3
     assert seen.said == [] and outside(seen.asked) == []
     assert seen.page.locator("script").count() == 0
@@ -165,7 +167,7 @@ def test_a_watched_suite_renews_itself(browser: Any, folder: Path) -> None:
         (folder / "runs" / "pointmaze-two-smec-s1" / "failure.txt").write_text(
             "OSError: a change\n"
         )
-        seen.page.wait_for_function("document.body.textContent.includes('OSError: a change')")
+        seen.page.wait_for_function("() => document.body.textContent.includes('OSError: a change')")
         seen.page.wait_for_selector(".plot svg.main-svg")
         assert seen.said == [] and {u.rpartition("/")[0] + "/" for u in seen.asked
                                     if not u.startswith("data:")} == {server.url}  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,8 @@ class Lines(NamedTuple):
     title: str
     lines: tuple[Line, ...]
     along: str = "training step"
+    upward: str = "success"
+    """What the y axis measures, with its unit."""
     share: bool = True
     """Whether the y axis is a share from 0 to 100 %."""
     marks: tuple[float, ...] = ()
@@ -44,6 +47,7 @@ class Areas(NamedTuple):
     x: Numbers
     layers: dict[str, Numbers]
     colors: dict[str, str]
+    upward: str = "share of steps"
 
 
 class Group(NamedTuple):
@@ -54,6 +58,11 @@ class Group(NamedTuple):
     values: Numbers
     errors: Numbers | None = None
 
+    @property
+    def reach(self) -> Numbers:
+        """How far errors stand out above the bars."""
+        return np.zeros_like(self.values) if self.errors is None else self.errors
+
 
 class Bars(NamedTuple):
     """Bars side by side for some categories, or on top of each other."""
@@ -61,13 +70,15 @@ class Bars(NamedTuple):
     title: str
     categories: tuple[str, ...]
     groups: tuple[Group, ...]
+    upward: str
     stacked: bool = False
     share: bool = True
 
     @property
     def span(self) -> tuple[float, float]:
         """From the lowest bar to the highest; of shares at least from 0 to 100 %."""
-        known = np.concatenate([np.zeros(1), *(group.values for group in self.groups)])
+        tops = [group.values + np.nan_to_num(group.reach) for group in self.groups]
+        known = np.concatenate([np.zeros(1), *(group.values for group in self.groups), *tops])
         low, high = float(np.nanmin(known)), float(np.nanmax(known))
         return (1.08 * low, max(1.08, 1.08 * high) if self.share else 1.15 * high)
 
@@ -91,12 +102,37 @@ class Timeline(NamedTuple):
 Chart = Lines | Areas | Bars | Timeline
 
 
+class Mark(NamedTuple):
+    """What stands for a name in a legend: a color, as a line or filled."""
+
+    color: str
+    line: bool = False
+    dashed: bool = False
+
+
+def legend(charts: Iterable[Chart]) -> dict[str, Mark]:
+    """The mark of every name that occurs in some charts."""
+    found: dict[str, Mark] = {}
+    for chart in charts:
+        if isinstance(chart, Lines):
+            found |= {line.name: Mark(line.color, True, line.dashed) for line in chart.lines}
+        elif isinstance(chart, Areas):
+            found |= {name: Mark(chart.colors[name]) for name in chart.layers}
+        elif isinstance(chart, Bars):
+            found |= {group.name: Mark(group.color) for group in chart.groups}
+        else:
+            found |= {name: Mark(color) for name, color in chart.colors.items()}
+    return found
+
+
 class Table(NamedTuple):
     """The numbers behind a figure, under the name of their CSV file."""
 
     name: str
     title: str
     rows: pd.DataFrame
+    shown: pd.DataFrame | None = None
+    """The same in fewer columns and in words, if it is easier to read."""
 
 
 class Panel(NamedTuple):
@@ -105,6 +141,6 @@ class Panel(NamedTuple):
     slug: str
     title: str
     caption: str
-    views: dict[str, tuple[Chart, ...]]
+    views: Mapping[str, tuple[Chart, ...]]
     """Under their names if there is a choice of several."""
     tables: tuple[Table, ...]

@@ -26,8 +26,8 @@ def panel(found: Gathered) -> Panel | None:
     begins = np.cumsum([0.0, *(_budget(found, task) for task in row)])
     lines = tuple(_through(label, row, begins, some, ink[label]) for label in ink)
     charts: list[Lines | Bars] = [
-        Lines("One task after another: " + ", ".join(row), lines, "step since the first task began",
-              marks=tuple(begins[1:-1]))
+        Lines("One task after another: " + ", ".join(row), lines,
+              "training step since the first task began", marks=tuple(begins[1:-1]))
     ]  # fmt: skip
     if len(table):
         charts.append(_gains(table, row, ink))
@@ -55,11 +55,12 @@ def _through(
              if (label, t) in some]  # fmt: skip
     lines = [curves.spread(bundle, label, color) for bundle, _ in parts]
     gap, shift = np.array([np.nan]), [begin for _, begin in parts]
-    x = [np.append(line.x + begin, np.nan) for line, begin in zip(lines, shift, strict=True)]
-    fields = [[np.append(getattr(line, f), gap) for line in lines] for f in ("y", "low", "high")]
-    return Line(
-        label, color, np.concatenate([*x, gap]), *(np.concatenate([*f, gap]) for f in fields)
+    x = [np.append(line.x + begin, gap) for line, begin in zip(lines, shift, strict=True)]
+    y, low, high = (
+        np.concatenate([np.append(getattr(line, field), gap) for line in lines] or [gap])
+        for field in ("y", "low", "high")
     )
+    return Line(label, color, np.concatenate(x or [gap]), y, low, high)
 
 
 def _gains(table: pd.DataFrame, row: Sequence[str], ink: dict[str, str]) -> Bars:
@@ -71,4 +72,5 @@ def _gains(table: pd.DataFrame, row: Sequence[str], ink: dict[str, str]) -> Bars
         filled = [known[t] if t in known and len(known[t]) else blank for t in row]
         mean, std = np.array([v.mean() for v in filled]), np.array([v.std() for v in filled])
         groups.append(Group(str(label), ink.get(str(label), INK), mean, std))
-    return Bars("Forward transfer", tuple(row), tuple(groups))
+    title = "Forward transfer, mean and standard deviation over seeds"
+    return Bars(title, tuple(row), tuple(groups), "share of what Scratch left to gain")

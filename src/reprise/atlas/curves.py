@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from reprise import statistics
-from reprise.atlas.chart import Line, Lines, Numbers, Panel, Table
+from reprise.atlas import curvetables
+from reprise.atlas.chart import Chart, Line, Lines, Numbers, Panel
+from reprise.atlas.curvetables import Bundle, Together
 from reprise.gather import Gathered
 from reprise.report.palette import run_colors
 
@@ -20,20 +21,14 @@ REPS = 400
 SEED = 0
 
 
-class Bundle(NamedTuple):
-    """The runs of one line on one task, at the same steps."""
-
-    task: str
-    label: str
-    steps: Numbers
-    runs: Numbers
-    """One row per run."""
-    budget: float
-
-
 def paint(found: Gathered) -> dict[str, str]:
     """One color for each line of the suite, in the order of its cells."""
     return run_colors([str(label) for label in found.cells["label"]])
+
+
+def kind(found: Gathered) -> str:
+    """What the lines of a suite differ in."""
+    return "method" if found.cells["label"].eq(found.cells["method"]).all() else "setting"
 
 
 def success_or_return(curves: pd.DataFrame, task: str) -> str:
@@ -79,19 +74,6 @@ def _middle(strata: Sequence[Numbers], x: Numbers, name: str, color: str) -> Lin
     return Line(name, color, x, np.asarray(value), np.asarray(low), np.asarray(high))
 
 
-class Together(NamedTuple):
-    """One line of the suite over all its tasks, along shares of training."""
-
-    label: str
-    x: Numbers
-    strata: list[Numbers]
-
-    @property
-    def whole(self) -> Numbers:
-        """All runs of all tasks."""
-        return np.concatenate(self.strata)
-
-
 def together(some: Sequence[Bundle]) -> list[Together]:
     """Each line over the tasks that every line has begun, up to where all of them are."""
     labels = list(dict.fromkeys(bundle.label for bundle in some))
@@ -122,30 +104,31 @@ def panel(found: Gathered) -> Panel | None:
     everyone = together(judged)
     several = len({b.task for b in judged}) > 1
     views = {
-        "Mean ± standard deviation": [spread(b, b.label, ink[b.label]) for b in some],
-        "Interquartile mean, 95 % interval": [middle(b, b.label, ink[b.label]) for b in some],
+        MEAN: [spread(b, b.label, ink[b.label]) for b in some],
+        MIDDLE: [middle(b, b.label, ink[b.label]) for b in some],
     }
     whole = {
-        "Mean ± standard deviation": [_mean(t, ink[t.label]) for t in everyone],
-        "Interquartile mean, 95 % interval": [
-            _middle(t.strata, t.x, t.label, ink[t.label]) for t in everyone
-        ],
+        MEAN: [_mean(t, ink[t.label]) for t in everyone],
+        MIDDLE: [_middle(t.strata, t.x, t.label, ink[t.label]) for t in everyone],
     }
-    charts = {
-        name: (*([_aggregate(whole[name])] if several and everyone else []),
+    charts: dict[str, tuple[Chart, ...]] = {
+        name: (*([_aggregate(whole[name], everyone)] if several and everyone else []),
                *_by_task(found, some, lines))
         for name, lines in views.items()
     }  # fmt: skip
-    tables = (_rows("curves", "Each task", some, views),)
+    tables = (curvetables.by_task(some, views),)
     if several and everyone:
-        tables += (_whole_rows(everyone, whole),)
+        tables += (curvetables.all_tasks(everyone, whole),)
     return Panel("learning", "Learning curves", CAPTION, charts, tables)
 
 
+MEAN, MIDDLE = "Mean ± standard deviation", "Interquartile mean, 95 % interval"
 CAPTION = (
     "Success of the task policy on its own, without priors, at evaluations during training. A "
     "curve is over the seeds whose runs are complete; where none is yet, over all that have "
-    "begun, up to the step that every one of them has reached."
+    "begun, up to the step that every one of them has reached. The band is one standard deviation "
+    "over runs to either side, as in the paper, cut where no success can be; or the 95 % interval "
+    f"of the interquartile mean, by {REPS} stratified bootstrap resamples of the runs."
 )
 
 
@@ -154,8 +137,16 @@ def _mean(one: Together, color: str) -> Line:
     return Line(one.label, color, one.x, mean, mean - std, mean + std)
 
 
-def _aggregate(lines: Sequence[Line]) -> Lines:
-    return Lines("All tasks", tuple(lines), along="share of training")
+def _aggregate(lines: Sequence[Line], everyone: Sequence[Together]) -> Lines:
+    runs = _runs([len(one.whole) for one in everyone])
+    title = f"All {len(everyone[0].strata)} tasks together, {runs}"
+    return Lines(title, tuple(lines), along="share of training")
+
+
+def _runs(counts: Sequence[int]) -> str:
+    """How many runs are behind a curve."""
+    low, high = min(counts), max(counts)
+    return f"{low} run{'s' * (low != 1)} each" if low == high else f"{low} to {high} runs each"
 
 
 def _by_task(found: Gathered, some: Sequence[Bundle], lines: Sequence[Line]) -> list[Lines]:
@@ -163,38 +154,9 @@ def _by_task(found: Gathered, some: Sequence[Bundle], lines: Sequence[Line]) -> 
     result: list[Lines] = []
     for task in dict.fromkeys(bundle.task for bundle in some):
         share = success_or_return(found.curves, task) == "success_any"
-        own = tuple(line for bundle, line in pairs if bundle.task == task)
-        result.append(Lines(task if share else f"{task}: return", own, share=share))
+        own = [(bundle, line) for bundle, line in pairs if bundle.task == task]
+        title = f"{task}, {_runs([len(bundle.runs) for bundle, _ in own])}"
+        upward = "success" if share else "return per episode"
+        lines_of_task = tuple(line for _, line in own)
+        result.append(Lines(title, lines_of_task, upward=upward, share=share))
     return result
-
-
-def _rows(name: str, title: str, some: Sequence[Bundle], views: dict[str, list[Line]]) -> Table:
-    """One row per task, line and step."""
-    mean, iqm = views.values()
-    parts = [
-        _columns(a, b).assign(task=bundle.task, label=bundle.label, runs=len(bundle.runs))
-        for bundle, a, b in zip(some, mean, iqm, strict=True)
-    ]
-    table = pd.concat(parts, ignore_index=True).rename(columns={"x": "step"})
-    return Table(name, title, table[["task", "label", "runs", "step", *STATISTICS]])
-
-
-STATISTICS = ("mean", "std", "iqm", "iqm_low", "iqm_high")
-
-
-def _columns(mean: Line, iqm: Line) -> pd.DataFrame:
-    assert mean.high is not None
-    std = mean.high - mean.y
-    values = (mean.y, std, iqm.y, iqm.low, iqm.high)
-    return pd.DataFrame({"x": mean.x, **dict(zip(STATISTICS, values, strict=True))})
-
-
-def _whole_rows(everyone: Sequence[Together], views: dict[str, list[Line]]) -> Table:
-    mean, iqm = views.values()
-    parts = [
-        _columns(a, b).assign(label=one.label, tasks=len(one.strata), runs=len(one.whole))
-        for one, a, b in zip(everyone, mean, iqm, strict=True)
-    ]
-    table = pd.concat(parts, ignore_index=True).rename(columns={"x": "share_of_training"})
-    columns = ["label", "tasks", "runs", "share_of_training", *STATISTICS]
-    return Table("curves-all-tasks", "All tasks together", table[columns])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
@@ -26,21 +25,6 @@ def figure(chart: Chart) -> Figure:
     if isinstance(chart, Areas):
         return _areas(chart)
     return _bars(chart) if isinstance(chart, Bars) else _timeline(chart)
-
-
-def legend(charts: Iterable[Chart]) -> dict[str, str]:
-    """The color of every name that occurs in some charts."""
-    found: dict[str, str] = {}
-    for chart in charts:
-        if isinstance(chart, Lines):
-            found |= {line.name: line.color for line in chart.lines}
-        elif isinstance(chart, Areas):
-            found |= {name: chart.colors[name] for name in chart.layers}
-        elif isinstance(chart, Bars):
-            found |= {group.name: group.color for group in chart.groups}
-        else:
-            found |= chart.colors
-    return found
 
 
 def text(words: str) -> str:
@@ -65,14 +49,20 @@ def _lines(chart: Lines) -> Figure:
         }
         for line in chart.lines
     ]  # fmt: skip
-    along = {"tickformat": ".0%"} if chart.along == "share of training" else {"tickformat": "~s"}
+    along: dict[str, Any] = {"tickformat": "~s", "rangemode": "tozero"}
+    if chart.along == "share of training":
+        along = {"tickformat": ".0%", "range": [0, 1]}
     layout = {
         "xaxis": {"title": {"text": text(chart.along)}, **along},
-        "yaxis": SHARES if chart.share else {},
+        "yaxis": _upward(chart.upward) | (SHARES if chart.share else {}),
         "hovermode": "x unified" if len(chart.lines) < 9 else "closest",
         "shapes": [_mark(x) for x in chart.marks],
     }
     return {"data": [*bands, *curves], "layout": layout}
+
+
+def _upward(label: str) -> dict[str, Any]:
+    return {"title": {"text": text(label), "standoff": 6}}
 
 
 def _mark(x: float) -> dict[str, Any]:
@@ -107,7 +97,8 @@ def _areas(chart: Areas) -> Figure:
         {
             "type": "scatter", "mode": "lines", "stackgroup": "all",
             "name": text(policy_label(name)),
-            "meta": name, "x": _values(chart.x), "y": _values(layer), "line": {"width": 0},
+            "meta": name, "x": _values(chart.x), "y": _values(layer),
+            "line": {"width": 0, "shape": "vh"},
             "fillcolor": chart.colors[name], "hoverlabel": {"namelength": -1},
             "hovertemplate": "%{y:.0%}",
         }
@@ -115,7 +106,7 @@ def _areas(chart: Areas) -> Figure:
     ]  # fmt: skip
     layout = {
         "xaxis": {"title": {"text": "training step"}, "tickformat": "~s"},
-        "yaxis": SHARES | {"range": [0, 1]},
+        "yaxis": _upward(chart.upward) | SHARES | {"range": [0, 1]},
         "hovermode": "x unified",
     }
     return {"data": data, "layout": layout}
@@ -131,13 +122,18 @@ def _bars(chart: Bars) -> Figure:
         }  # fmt: skip
         if chart.share and not chart.stacked:
             # A bar of nothing cannot be seen; its number can.
-            trace |= {"texttemplate": "%{y:.0%}", "textposition": "outside", "cliponaxis": False}
+            trace |= {
+                "texttemplate": "%{y:.0%}",
+                "cliponaxis": False,
+                "textposition": "outside" if group.errors is None else "inside",
+            }
         if group.errors is not None:
             trace["error_y"] = {"type": "data", "array": _values(group.errors), "thickness": 1.2}
         data.append(trace)
     layout = {
         "barmode": "stack" if chart.stacked else "group",
-        "yaxis": {"tickformat": ".0%", "range": list(chart.span)} if chart.share else {},
+        "yaxis": _upward(chart.upward)
+        | ({"tickformat": ".0%", "range": list(chart.span)} if chart.share else {}),
         "xaxis": {"type": "category"},
     }
     return {"data": data, "layout": layout}

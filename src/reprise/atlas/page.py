@@ -15,7 +15,7 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from reprise.atlas import interactive
-from reprise.atlas.chart import Chart, Lines, Panel, Table, Timeline
+from reprise.atlas.chart import Chart, Lines, Mark, Panel, Table, Timeline, legend
 from reprise.atlas.panels import missing, panels, runs
 from reprise.gather import Gathered
 from reprise.report.canvas import policy_label
@@ -24,8 +24,10 @@ from reprise.report.wording import UNKNOWN, count, number
 
 ROWS = 600
 """Of a longer table the page shows so many; the CSV has all."""
+LONG = 44
+"""Characters from which a cell is broken into lines."""
 WHOLE = ("step", "steps", "runs", "seed", "tasks", "begin", "end", "steps_to_90", "runs_at_90",
-         "first_success_step")  # fmt: skip
+         "first_success_step", "seconds")  # fmt: skip
 
 
 class Content(NamedTuple):
@@ -49,8 +51,8 @@ class View(NamedTuple):
     """One way to see a panel."""
 
     name: str
-    legend: list[tuple[str, str, str]]
-    """Name, label and color."""
+    legend: list[tuple[str, str, Mark]]
+    """Name, label and mark."""
     plots: list[Plot]
 
 
@@ -114,8 +116,8 @@ def _view(panel: Panel, place: int, figures: dict[str, Any]) -> View:
         figures[key] = interactive.figure(chart)
         stages = len(chart.stages) if isinstance(chart, Timeline) else 0
         plots.append(Plot(key, chart.title, _wide(chart, charts), stages))
-    colors = interactive.legend(charts)
-    return View(name, [(n, policy_label(n), color) for n, color in colors.items()], plots)
+    marks = legend(charts)
+    return View(name, [(n, policy_label(n), mark) for n, mark in marks.items()], plots)
 
 
 def _wide(chart: Chart, charts: tuple[Chart, ...]) -> bool:
@@ -139,12 +141,20 @@ def _cards(found: Gathered) -> list[Card]:
 
 def _table(table: Table) -> dict[str, Any]:
     """A table as text, row by row."""
-    rows = table.rows.head(ROWS)
+    whole = table.rows if table.shown is None else table.shown
+    rows = whole.head(ROWS)
     columns = [[_cell(str(name), value) for value in rows[name]] for name in rows]
     return {
         "title": table.title, "file": table.name, "columns": [str(n) for n in rows],
-        "rows": list(zip(*columns, strict=True)), "left": len(table.rows) - len(rows),
+        "rows": list(zip(*columns, strict=True)), "left": len(whole) - len(rows),
+        "kinds": [_kind_of(cells) for cells in columns],
     }  # fmt: skip
+
+
+def _kind_of(cells: list[str]) -> str:
+    """How a column is set: numbers to the right, words to the left, sentences on several lines."""
+    words = any(cell[:1].isalpha() for cell in cells)
+    return "number" if not words else "prose" if max(map(len, cells)) > LONG else "word"
 
 
 def _cell(name: str, value: Any) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from reprise.atlas import continual, curves, promises, studies, use
+from reprise.atlas import claims, continual, curves, milestones, promises, studies, timelines, use
 from reprise.atlas.chart import Panel, Table
 from reprise.gather import Gathered
 
@@ -17,10 +17,11 @@ def panels(found: Gathered, folder: Path) -> list[Panel]:
     """Everything that can be drawn now."""
     some = (
         curves.panel(found),
-        studies.milestones(found),
+        milestones.panel(found),
+        claims.panel(found, folder),
         continual.panel(found),
         use.areas(found),
-        use.timelines(found),
+        timelines.panel(found),
         use.settings(found),
         promises.panel(found, folder),
         studies.cost(found),

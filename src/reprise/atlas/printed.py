@@ -6,14 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from reprise.atlas.chart import Areas, Bars, Chart, Lines, Panel, Timeline
-from reprise.atlas.interactive import legend
+from reprise.atlas.chart import Areas, Bars, Chart, Lines, Mark, Panel, Timeline, legend
 from reprise.files import make_folder, write_bytes
 from reprise.report import canvas
 from reprise.report.canvas import Axes
 from reprise.report.drawing import pdf, png
+from reprise.report.wording import percent
 
 COLUMNS = 4
 """Charts beside each other, as in the paper's figures."""
@@ -47,17 +49,26 @@ def sheet(charts: tuple[Chart, ...]) -> Figure:
         ax.set_title(title, loc="left", fontsize=canvas.SMALL)
     for ax in axes[len(drawn) :]:
         ax.set_axis_off()
-    names = {canvas.policy_label(name): color for name, color in legend(drawn).items()}
-    canvas.legend(figure, names)
+    entries = {canvas.policy_label(name): _entry(mark) for name, mark in legend(drawn).items()}
+    canvas.legend(figure, entries)
     return figure
 
 
+def _entry(mark: Mark) -> str | Artist:
+    if not mark.line:
+        return mark.color
+    return Line2D([], [], color=mark.color, lw=1.8, ls="--" if mark.dashed else "-")
+
+
 def _parts(chart: Chart) -> list[Chart]:
-    """On paper nothing moves: every stage of a timeline has its own axes."""
+    """On paper nothing moves: some stages of a timeline have their own axes, in one row."""
     if not isinstance(chart, Timeline):
         return [chart]
-    return [chart._replace(title=f"{chart.title}\n{stage.name}", stages=(stage,))
-            for stage in chart.stages]  # fmt: skip
+    last = len(chart.stages) - 1
+    # Early stages differ most.
+    places = sorted({round(last * share) for share in (0.0, 0.15, 0.45, 1.0)})
+    return [chart._replace(title=f"{chart.title}\n{chart.stages[i].name}",
+                           stages=(chart.stages[i],)) for i in places]  # fmt: skip
 
 
 def _draw(ax: Axes, chart: Chart) -> None:
@@ -79,7 +90,9 @@ def _lines(ax: Axes, chart: Lines) -> None:
     for x in chart.marks:
         ax.axvline(x, color="#999999", lw=0.8, ls=":")
     known = [line.x[~np.isnan(line.x)].max(initial=0.0) for line in chart.lines]
+    _name(ax, chart.along, chart.upward)
     if chart.along == "share of training":
+        ax.set_xlim(0, 1)
         ax.set_xticks([0, 0.5, 1.0], ["0 %", "50 %", "100 %"])
     else:
         canvas.training_axis(ax, max(known, default=1.0))
@@ -87,12 +100,18 @@ def _lines(ax: Axes, chart: Lines) -> None:
     if chart.share:
         ax.set_ylim(-0.04, 1.04)
         canvas.share_axis(ax)
-    ax.set_xlabel(chart.along, fontsize=canvas.SMALL, color=canvas.MUTED)
+
+
+def _name(ax: Axes, along: str, upward: str) -> None:
+    """What the axes measure."""
+    ax.set_xlabel(along, fontsize=canvas.SMALL, color=canvas.MUTED)
+    ax.set_ylabel(upward, fontsize=canvas.SMALL, color=canvas.MUTED)
 
 
 def _areas(ax: Axes, chart: Areas) -> None:
     painted = [chart.colors[name] for name in chart.layers]
-    ax.stackplot(chart.x, list(chart.layers.values()), colors=painted, lw=0)
+    ax.stackplot(chart.x, list(chart.layers.values()), colors=painted, step="pre", lw=0)
+    _name(ax, "training step", chart.upward)
     canvas.training_axis(ax, float(chart.x.max(initial=1.0)))
     ax.locator_params(axis="x", nbins=4)
     ax.set_ylim(0, 1)
@@ -107,13 +126,17 @@ def _bars(ax: Axes, chart: Bars) -> None:
         shift = 0.0 if chart.stacked else (place - (count - 1) / 2) * 0.8 / count
         options: dict[str, Any] = {"color": group.color, "yerr": group.errors, "ecolor": "#444444"}
         values = np.nan_to_num(group.values)
-        ax.bar(places + shift, values, 0.8 / count, bottom=base, **options)
+        bars = ax.bar(places + shift, values, 0.8 / count, bottom=base, **options)
+        if chart.share and not chart.stacked:
+            # A bar of nothing cannot be seen; its number can.
+            ax.bar_label(bars, [percent(value) for value in group.values], padding=2, fontsize=7)
         base = base + values if chart.stacked else base
     labels = [canvas.plain(name, 22) for name in chart.categories]
     slanted = len(labels) > 3
     ax.set_xticks(
         places, labels, rotation=30 if slanted else 0, ha="right" if slanted else "center"
     )
+    ax.set_ylabel(chart.upward, fontsize=canvas.SMALL, color=canvas.MUTED)
     if chart.share:
         ax.set_ylim(*chart.span)
         ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
@@ -127,5 +150,6 @@ def _timeline(ax: Axes, chart: Timeline) -> None:
                 color=[chart.colors[s.policy] for s in parts])  # fmt: skip
     ax.set_yticks(range(len(stage.episodes)), [name for name, _ in stage.episodes])
     ax.set(xlim=(0, chart.length))
+    ax.set_xlabel("time step in the episode", fontsize=canvas.SMALL, color=canvas.MUTED)
     ax.invert_yaxis()
     ax.grid(visible=False)

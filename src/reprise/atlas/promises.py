@@ -11,11 +11,13 @@ import pandas as pd
 from reprise.atlas.chart import Line, Lines, Panel, Table
 from reprise.atlas.use import name_of, paint, shown
 from reprise.gather import Gathered
+from reprise.report.canvas import policy_label
 from reprise.report.palette import INK, TASK
 
 FILE = "values.csv"
 """In a run folder: each head's estimate beside the return from the same state."""
 
+PROMISED, REALIZED = "promised at episode starts", "realized"
 STAGES = 20
 """Points along training to which comparisons are rounded: each state is compared only once."""
 
@@ -39,11 +41,12 @@ def panel(found: Gathered, folder: Path) -> Panel | None:
 
 
 CAPTION = (
-    "The critic's promise beside the discounted return that came of it, means over seeds: a "
-    "promise above the return is over-estimation. At episode starts the task policy is judged; "
-    "where runs recorded values.csv, every head is, from states that training visited (dashed: "
-    "what came of it)."
+    "The critic's promise (solid) beside the discounted return that came of it (dashed), means "
+    "over seeds: a promise above the return is over-estimation. At episode starts the task policy "
+    "is judged; where runs recorded values.csv, every head is, by its own discount, from states that "
+    "training visited."
 )
+UPWARD = "discounted return"
 
 
 def _starts(found: Gathered) -> list[Lines]:
@@ -54,8 +57,9 @@ def _starts(found: Gathered) -> list[Lines]:
         own = rows[(rows["task"] == task) & (rows["label"] == label)]
         mean = own.groupby("step")[["value_start", "return_discounted"]].mean()
         x, claimed, came = mean.index.to_numpy(np.float64), *mean.to_numpy(np.float64).T
-        lines = (Line("promised", TASK, x, claimed), Line("realized", INK, x, came, dashed=True))
-        charts.append(Lines(name_of(task, label, pairs), lines, share=False))
+        lines = (Line(PROMISED, TASK, x, claimed), Line(REALIZED, INK, x, came, dashed=True))
+        title = f"{name_of(task, label, pairs)}, episode starts"
+        charts.append(Lines(title, lines, upward=UPWARD, share=False))
     return charts
 
 
@@ -85,14 +89,24 @@ def _read(path: Path, steps: float) -> pd.DataFrame:
 
 
 def _heads(compared: pd.DataFrame, found: Gathered) -> list[Lines]:
+    """A chart for each head: its promise in its policy's color."""
     ink = paint(found)
     charts: list[Lines] = []
-    for (task, label), own in compared.groupby(["task", "label"], sort=False):
-        lines: list[Line] = []
-        for policy, rows in own.groupby("policy", sort=False):
-            x, claimed, came = rows[["step", "estimate", "realized"]].to_numpy(np.float64).T
-            color = ink.get(str(policy), INK)
-            lines += [Line(str(policy), color, x, claimed),
-                      Line(f"{policy}, realized", color, x, came, dashed=True)]  # fmt: skip
-        charts.append(Lines(f"{task}: heads of {label}", tuple(lines), share=False))
+    for (task, label, policy), rows in compared.groupby(["task", "label", "policy"], sort=False):
+        x, claimed, came = rows[["step", "estimate", "realized"]].to_numpy(np.float64).T
+        lines = (Line(str(policy), ink.get(str(policy), INK), x, claimed),
+                 Line(REALIZED, INK, x, came, dashed=True))  # fmt: skip
+        title = f"{task}: {policy_label(str(policy))} of {label}"
+        charts.append(Lines(title, lines, upward=UPWARD, share=False))
     return charts
+
+
+def relative_errors(found: Gathered, folder: Path) -> dict[str, float]:
+    """For each line: how far the priors' heads are off, over the size of what came."""
+    compared = _compared(found, folder)
+    if compared.empty:
+        return {}
+    priors = compared[~compared["policy"].eq("task")].dropna()
+    off = (priors["estimate"] - priors["realized"]).abs().groupby(priors["label"]).sum()
+    size = priors["realized"].abs().groupby(priors["label"]).sum()
+    return {str(n): float(off[n] / size[n]) for n in off.index if size[n] > 0}

@@ -1,4 +1,4 @@
-"""Who acted: areas over training, shares for each set of priors, switches within episodes."""
+"""Who acted: areas over training, and shares for each set of priors."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from reprise.atlas.chart import Areas, Bars, Group, Panel, Stage, Table, Timeline
+from reprise.atlas import weaning
+from reprise.atlas.chart import Areas, Bars, Group, Panel, Table
 from reprise.gather import Gathered
 from reprise.report.crowd import lump
-from reprise.report.episodes import Episode, Stretch, control, numbered
 from reprise.report.palette import PRIORS, colors
-from reprise.report.tables import COLUMNS
-from reprise.report.wording import count
 
-STAGES, EPISODES = 8, 4
-"""Stages of training on a timeline, and episodes of each."""
+INTERVALS = 200
+"""Places along training at which shares are drawn, at most."""
+FAINT = 0.01
+"""A share below which priors no longer matter."""
 
 
 def paint(found: Gathered) -> dict[str, str]:
@@ -46,27 +46,52 @@ def areas(found: Gathered) -> Panel | None:
     """The share of steps on which each policy acted, along training."""
     reusing = found.use[~found.use["method"].eq("scratch")]
     pairs = shown(reusing) if len(reusing) else []
-    ink, charts = paint(found), list[Areas]()
+    ink, whole = paint(found), list[Areas]()
     for task, label in pairs:
         rows = reusing[(reusing["task"] == task) & (reusing["label"] == label)]
-        mean = rows.pivot_table(index="step", columns="policy", values="share", sort=False)
-        mean = mean.sort_index().fillna(0.0)
-        names, layers = lump([str(n) for n in mean.columns], mean.to_numpy(np.float64))
-        idle = np.clip(1.0 - layers.sum(axis=1), 0.0, None)
-        everyone = dict(zip([*names, "random"], [*layers.T, idle], strict=True))
-        acting = {n: np.append(layer[:1], layer) for n, layer in everyone.items() if layer.any()}
-        # An interval's share holds from its beginning, so the first one begins at zero.
-        steps = np.append(0.0, mean.index.to_numpy(np.float64))
-        charts.append(Areas(name_of(task, label, pairs), steps, acting, ink))
-    if not charts:
+        whole.append(_area(name_of(task, label, pairs), rows, ink))
+    if not whole:
         return None
-    return Panel("utilization", "Who was in control", AREAS, {"": tuple(charts)}, (_used(reusing),))
+    views = {"Whole training": tuple(whole), "While priors act": tuple(map(_beginning, whole))}
+    tables = (weaning.table(found), _used(reusing))
+    return Panel("utilization", "Who was in control", AREAS, views, tables)
 
 
 AREAS = (
     "The height of a color is the share of training steps on which that policy chose the action, "
-    "averaged over seeds; gray is the random warm-up."
+    "averaged over seeds; gray is the random warm-up. The second view ends where priors act on "
+    f"less than {100 * FAINT:.0f} % of the steps for good."
 )
+
+
+def _area(title: str, rows: pd.DataFrame, ink: dict[str, str]) -> Areas:
+    mean = rows.pivot_table(index="step", columns="policy", values="share", sort=False)
+    mean = _thinned(mean.sort_index().fillna(0.0))
+    names, layers = lump([str(n) for n in mean.columns], mean.to_numpy(np.float64))
+    idle = np.clip(1.0 - layers.sum(axis=1), 0.0, None)
+    everyone = dict(zip([*names, "random"], [*layers.T, idle], strict=True))
+    acting = {n: np.append(layer[:1], layer) for n, layer in everyone.items() if layer.any()}
+    # An interval's share holds from its beginning, so the first one begins at zero.
+    steps = np.append(0.0, mean.index.to_numpy(np.float64))
+    return Areas(title, steps, acting, ink)
+
+
+def _thinned(mean: pd.DataFrame) -> pd.DataFrame:
+    """Not more intervals than a screen can show."""
+    steps = mean.index.to_numpy(np.float64)
+    if len(steps) <= INTERVALS:
+        return mean
+    width = steps[-1] / INTERVALS
+    return mean.groupby(np.ceil(steps / width) * width).mean()
+
+
+def _beginning(chart: Areas) -> Areas:
+    """Up to the last interval in which priors matter; all of it if there is none."""
+    priors = [layer for name, layer in chart.layers.items() if name not in ("task", "random")]
+    matters = np.flatnonzero(np.sum(priors, axis=0) >= FAINT) if priors else np.zeros(0, int)
+    until = min(len(chart.x), int(matters[-1]) + 2) if matters.size else len(chart.x)
+    layers = {name: layer[:until] for name, layer in chart.layers.items()}
+    return chart._replace(x=chart.x[:until], layers=layers)
 
 
 def _used(reusing: pd.DataFrame) -> Table:
@@ -107,76 +132,5 @@ def _stack(task: str, shares: pd.DataFrame, ink: dict[str, str]) -> Bars:
     table = table.fillna(0.0)
     names, layers = lump([str(n) for n in table.columns], table.to_numpy(np.float64))
     groups = tuple(Group(n, ink[n], layer) for n, layer in zip(names, layers.T, strict=True))
-    return Bars(task, tuple(str(label) for label in table.index), groups, stacked=True)
-
-
-def timelines(found: Gathered) -> Panel | None:
-    """Switches within episodes, one stage of training after another."""
-    pairs = shown(found.switches) if len(found.switches) else []
-    charts: list[Timeline] = []
-    for task, label in pairs:
-        own = (found.switches["task"] == task) & (found.switches["label"] == label)
-        cell = found.switches.loc[own, "cell"].iloc[0]
-        charts.append(
-            _timeline(name_of(task, label, pairs), found.switches[found.switches["cell"] == cell],
-                      paint(found))
-        )  # fmt: skip
-    if not charts:
-        return None
-    table = Table("switches", "The episodes of the timelines", pd.concat(map(_listed, charts)))
-    return Panel("switches", "When control changed hands", TIMES, {"": tuple(charts)}, (table,))
-
-
-TIMES = (
-    "Each row is one training episode read from left to right; its color is the policy in control. "
-    "Move the slider from the beginning of training to its end: priors come in early and are left "
-    "when the task policy is better. Of several seeds the first is shown."
-)
-
-
-def _timeline(title: str, switches: pd.DataFrame, ink: dict[str, str]) -> Timeline:
-    parts = _stages(switches)
-    episodes = [episode for part in parts for episode in part]
-    acting = {s.policy for e in episodes for s in e.stretches}
-    longest = max(e.stretches[-1].end for e in episodes)
-    painted = {name: ink[name] for name in ink if name in acting}
-    return Timeline(title, tuple(map(_stage, parts)), painted, longest)
-
-
-def _stages(switches: pd.DataFrame) -> list[list[Episode]]:
-    """A few episodes in a row at each stage; stages are closer at first, when most happens."""
-    nowhere = pd.DataFrame(columns=COLUMNS["tracks"].split())
-    known = numbered(switches)
-    # The episode after the last one of a stage tells when that one ended.
-    last = max(0, len(known) - EPISODES - 1)
-    begins = sorted({round(last * (i / (STAGES - 1)) ** 2) for i in range(STAGES)})
-    some = [known[begin : begin + EPISODES + 1] for begin in begins]
-    tables = [switches[switches["episode"].isin(numbers)] for numbers in some]
-    return [control(table, nowhere, EPISODES + 1)[:EPISODES] for table in tables]
-
-
-def _stage(episodes: Sequence[Episode]) -> Stage:
-    rows = tuple((f"episode {e.number}", _merged(e.stretches)) for e in episodes)
-    return Stage(f"from step {count(episodes[0].step)}", rows)
-
-
-def _merged(parts: Sequence[Stretch]) -> tuple[Stretch, ...]:
-    """Neighbors of the same policy as one."""
-    result: list[Stretch] = []
-    for part in parts:
-        if result and result[-1].policy == part.policy:
-            result[-1] = result[-1]._replace(end=part.end)
-        else:
-            result.append(part)
-    return tuple(result)
-
-
-def _listed(chart: Timeline) -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            {"timeline": chart.title, "stage": stage.name, "episode": name, **part._asdict()}
-            for stage in chart.stages
-            for name, parts in stage.episodes
-            for part in parts
-        ]
-    )
+    labels = tuple(str(label) for label in table.index)
+    return Bars(task, labels, groups, "share of all steps", stacked=True)

@@ -114,15 +114,19 @@ def legend(charts: Iterable[Chart]) -> dict[str, Mark]:
     """The mark of every name that occurs in some charts."""
     found: dict[str, Mark] = {}
     for chart in charts:
-        if isinstance(chart, Lines):
-            found |= {line.name: Mark(line.color, True, line.dashed) for line in chart.lines}
-        elif isinstance(chart, Areas):
-            found |= {name: Mark(chart.colors[name]) for name in chart.layers}
-        elif isinstance(chart, Bars):
-            found |= {group.name: Mark(group.color) for group in chart.groups}
-        else:
-            found |= {name: Mark(color) for name, color in chart.colors.items()}
+        for name, mark in _marks(chart).items():
+            found.setdefault(name, mark)
     return found
+
+
+def _marks(chart: Chart) -> dict[str, Mark]:
+    if isinstance(chart, Lines):
+        return {line.name: Mark(line.color, True, line.dashed) for line in chart.lines}
+    if isinstance(chart, Areas):
+        return {name: Mark(chart.colors[name]) for name in chart.layers}
+    if isinstance(chart, Bars):
+        return {group.name: Mark(group.color) for group in chart.groups}
+    return {name: Mark(color) for name, color in chart.colors.items()}
 
 
 class Table(NamedTuple):

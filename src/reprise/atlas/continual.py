@@ -39,7 +39,7 @@ CONTINUAL = (
     "Each task is learned by a new agent whose priors are the policies of all tasks before it; "
     "Scratch learns the same task alone. Forward transfer is (area - area of Scratch) / (1 - area "
     "of Scratch), where the area is the mean height of the success curve: 0 is no help, 100 % all "
-    "there was to gain."
+    "there was to gain. Its bars are means and standard deviations over seeds."
 )
 
 
@@ -72,5 +72,4 @@ def _gains(table: pd.DataFrame, row: Sequence[str], ink: dict[str, str]) -> Bars
         filled = [known[t] if t in known and len(known[t]) else blank for t in row]
         mean, std = np.array([v.mean() for v in filled]), np.array([v.std() for v in filled])
         groups.append(Group(str(label), ink.get(str(label), INK), mean, std))
-    title = "Forward transfer, mean and standard deviation over seeds"
-    return Bars(title, tuple(row), tuple(groups), "share of what Scratch left to gain")
+    return Bars("Forward transfer", tuple(row), tuple(groups), "forward transfer")

@@ -139,7 +139,7 @@ def _mean(one: Together, color: str) -> Line:
 
 def _aggregate(lines: Sequence[Line], everyone: Sequence[Together]) -> Lines:
     runs = _runs([len(one.whole) for one in everyone])
-    title = f"All {len(everyone[0].strata)} tasks together, {runs}"
+    title = f"{len(everyone[0].strata)} tasks together, {runs}"
     return Lines(title, tuple(lines), along="share of training")
 
 

@@ -51,7 +51,7 @@ def _lines(chart: Lines) -> Figure:
     ]  # fmt: skip
     along: dict[str, Any] = {"tickformat": "~s", "rangemode": "tozero"}
     if chart.along == "share of training":
-        along = {"tickformat": ".0%", "range": [0, 1]}
+        along = SHARES | {"range": [0, 1]}
     layout = {
         "xaxis": {"title": {"text": text(chart.along)}, **along},
         "yaxis": _upward(chart.upward) | (SHARES if chart.share else {}),
@@ -128,7 +128,8 @@ def _bars(chart: Bars) -> Figure:
                 "textposition": "outside" if group.errors is None else "inside",
             }
         if group.errors is not None:
-            trace["error_y"] = {"type": "data", "array": _values(group.errors), "thickness": 1.2}
+            trace["error_y"] = {"type": "data", "array": _values(group.errors), "thickness": 1.5,
+                                "color": "#888888"}  # fmt: skip
         data.append(trace)
     layout = {
         "barmode": "stack" if chart.stacked else "group",

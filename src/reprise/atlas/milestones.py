@@ -36,10 +36,11 @@ CAPTION = (
     f"Final success is the mean of a run's last {LAST} evaluations; ± is one standard deviation "
     "over runs. The interquartile mean (IQM) leaves out the best and the worst quarter of the "
     "runs. Square brackets are 95 % intervals by stratified bootstrap: runs are redrawn within "
-    f"each task {statistics.REPS:,} times. The probability of improvement is that of a run of the "
-    "first line beating a run of this one on the same task, where a tie counts half. Steps are "
-    "those of the median run, counted at evaluations, and a run that never came there counts as "
-    "last; in round brackets the runs that did. The area is the mean height of the success curve."
+    f"each task {statistics.REPS:,} times; a task with one run has none. The probability is that "
+    "of a run of the first line beating a run of this one on the same task, where a tie counts "
+    "half. Steps are those of the median run, counted at evaluations, and a run that never came "
+    "there counts as last; in round brackets the runs that did. The area is the mean height of the "
+    "success curve."
 )
 
 
@@ -89,7 +90,7 @@ def _in_words(each: pd.DataFrame, kind: str) -> pd.DataFrame:
     rows = [
         {
             "task": row["task"], kind: row["label"], "runs": count(row["runs"]),
-            "final success": f"{percent(row['final_success'])} ± {percent(row['std'])}",
+            "final success": spread(row["final_success"], row["std"], row["runs"]),
             "IQM": interval(row["iqm"], row["iqm_low"], row["iqm_high"]),
             "first success, step": _when(row, "first_success_step", "runs_with_success"),
             "step of 90 %": _when(row, "steps_to_90", "runs_at_90"),
@@ -101,8 +102,14 @@ def _in_words(each: pd.DataFrame, kind: str) -> pd.DataFrame:
 
 
 def interval(value: float, low: float, high: float) -> str:
-    """A share with its interval; a dash where one run cannot tell."""
-    return f"{percent(value)} [{percent(low)}, {percent(high)}]"
+    """A share with its interval, or alone where single runs cannot tell."""
+    known = not np.isnan([low, high]).any()
+    return f"{percent(value)} [{percent(low)}, {percent(high)}]" if known else percent(value)
+
+
+def spread(mean: float, std: float, runs: int) -> str:
+    """A mean and its standard deviation, which one run does not have."""
+    return f"{percent(mean)} ± {percent(std)}" if runs > 1 else percent(mean)
 
 
 def _when(row: dict[Any, Any], step: str, runs: str) -> str:
@@ -137,7 +144,7 @@ def _summed_up(summary: pd.DataFrame, kind: str) -> pd.DataFrame:
     rows = [
         {
             kind: row["label"], "tasks": count(row["tasks"]), "runs": count(row["runs"]),
-            "mean": f"{percent(row['mean'])} ± {percent(row['std'])}",
+            "mean": spread(row["mean"], row["std"], row["runs"]),
             "IQM": interval(row["iqm"], row["iqm_low"], row["iqm_high"]),
             f"probability that {row['against']} is better":
                 UNKNOWN if row["label"] == row["against"] else

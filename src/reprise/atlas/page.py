@@ -22,7 +22,7 @@ from reprise.report.canvas import policy_label
 from reprise.report.cards import Card
 from reprise.report.wording import UNKNOWN, count, number
 
-ROWS = 600
+ROWS = 150
 """Of a longer table the page shows so many; the CSV has all."""
 LONG = 44
 """Characters from which a cell is broken into lines."""

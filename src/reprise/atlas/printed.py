@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from reprise.report.wording import percent
 COLUMNS = 4
 """Charts beside each other, as in the paper's figures."""
 HEIGHT = 2.3
+BREADTH = 34
+"""Characters in a line of a title."""
 
 
 def write(panels: list[Panel], folder: Path) -> list[Path]:
@@ -45,7 +48,8 @@ def sheet(charts: tuple[Chart, ...]) -> Figure:
     figure.set_figwidth(max(canvas.WIDTH, 3.1 * columns) if columns > 1 else 5.0)
     for ax, chart in zip(axes, drawn, strict=False):
         _draw(ax, chart)
-        title = "\n".join(canvas.plain(line, 36) for line in chart.title.split("\n"))
+        lines = [part for line in chart.title.split("\n") for part in wrap(line, BREADTH)]
+        title = "\n".join(canvas.plain(line, BREADTH) for line in lines)
         ax.set_title(title, loc="left", fontsize=canvas.SMALL)
     for ax in axes[len(drawn) :]:
         ax.set_axis_off()
@@ -124,7 +128,7 @@ def _bars(ax: Axes, chart: Bars) -> None:
     base = np.zeros(len(places))
     for place, group in enumerate(chart.groups):
         shift = 0.0 if chart.stacked else (place - (count - 1) / 2) * 0.8 / count
-        options: dict[str, Any] = {"color": group.color, "yerr": group.errors, "ecolor": "#444444"}
+        options: dict[str, Any] = {"color": group.color, "yerr": group.errors, "ecolor": "#888888"}
         values = np.nan_to_num(group.values)
         bars = ax.bar(places + shift, values, 0.8 / count, bottom=base, **options)
         if chart.share and not chart.stacked:

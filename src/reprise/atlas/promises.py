@@ -43,8 +43,8 @@ def panel(found: Gathered, folder: Path) -> Panel | None:
 CAPTION = (
     "The critic's promise (solid) beside the discounted return that came of it (dashed), means "
     "over seeds: a promise above the return is over-estimation. At episode starts the task policy "
-    "is judged; where runs recorded values.csv, every head is, by its own discount, from states that "
-    "training visited."
+    "is judged; where runs recorded values.csv, every head is, by its own discount, from states "
+    "that training visited."
 )
 UPWARD = "discounted return"
 
@@ -90,9 +90,11 @@ def _read(path: Path, steps: float) -> pd.DataFrame:
 
 def _heads(compared: pd.DataFrame, found: Gathered) -> list[Lines]:
     """A chart for each head: its promise in its policy's color."""
-    ink = paint(found)
+    ink, pairs = paint(found), shown(compared)
     charts: list[Lines] = []
     for (task, label, policy), rows in compared.groupby(["task", "label", "policy"], sort=False):
+        if (task, label) not in pairs:
+            continue
         x, claimed, came = rows[["step", "estimate", "realized"]].to_numpy(np.float64).T
         lines = (Line(str(policy), ink.get(str(policy), INK), x, claimed),
                  Line(REALIZED, INK, x, came, dashed=True))  # fmt: skip

@@ -3,7 +3,7 @@
 // ever written as HTML here: Plotly gets them escaped, everything else is text.
 const reprise = (() => {
   const LOOK = {
-    margin: {l: 52, r: 14, t: 8, b: 44}, showlegend: false, autosize: true,
+    margin: {l: 52, r: 24, t: 8, b: 44}, showlegend: false, autosize: true,
     paper_bgcolor: "#fff", plot_bgcolor: "#fff", dragmode: false,
     font: {family: "system-ui, sans-serif", size: 12, color: "#1d2329"},
   };

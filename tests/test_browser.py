@@ -92,7 +92,8 @@ def outside(asked: list[str]) -> list[str]:
 def test_a_suite_is_drawn_without_errors_or_requests(suite_page: Seen) -> None:
     page = suite_page.page
     assert page.locator(".panel").evaluate_all("all => all.map(one => one.id)") == [
-        "learning", "milestones", "utilization", "switches", "values", "cost", "zero-shot"
+        "learning", "milestones", "claims", "utilization", "switches", "values", "cost",
+        "zero-shot",
     ]  # fmt: skip
     assert page.locator(".view:not([hidden]) .plot").count() > 8
     assert page.locator(".view:not([hidden]) .plot:not(:has(svg.main-svg))").count() == 0

@@ -15,8 +15,9 @@ import pytest
 
 from fake_suite import SCRIPT, cell, in_a_row, suite, with_sets, write_cell, write_suite
 from reprise import atlas
-from reprise.atlas import curves, interactive, paper
-from reprise.atlas.chart import Line, Lines, Timeline
+from reprise.atlas import curves, interactive, milestones, paper, use, verdicts, weaning
+from reprise.atlas.chart import Areas, Line, Lines, Timeline, legend
+from reprise.atlas.curvetables import Bundle
 from reprise.atlas.page import content
 from reprise.atlas.panels import panels
 from reprise.cli import main
@@ -42,7 +43,8 @@ def slugs(folder: Path) -> list[str]:
 
 def test_only_panels_that_have_data_appear(whole: Path, tmp_path: Path) -> None:
     assert slugs(whole) == [
-        "learning", "milestones", "utilization", "switches", "values", "cost", "zero-shot"
+        "learning", "milestones", "claims", "utilization", "switches", "values", "cost",
+        "zero-shot",
     ]  # fmt: skip
     assert slugs(write_suite(tmp_path, [cell("pointmaze/u", "smec", 0, 100)])) == []
 
@@ -106,7 +108,7 @@ def test_every_figure_has_a_table_and_every_table_a_file(whole: Path, written: P
     assert all(panel.tables for panel in found)
     drawn = {panel.slug for panel in found if panel.views}
     stems = {file.stem for file in (written / "figures").iterdir()}
-    assert stems == drawn | {"learning-interquartile"}
+    assert stems == drawn | {"learning-interquartile", "utilization-while"}
     kinds = {f.suffix: f.read_bytes()[:4] for f in (written / "figures").iterdir()}
     assert kinds == {".pdf": b"%PDF", ".png": b"\x89PNG"}
 
@@ -125,6 +127,7 @@ def test_the_page_needs_nothing_else_and_runs_only_its_own_scripts(written: Path
     hashes = [b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
     assert policy and policy[1].split() == [f"'sha256-{name}'" for name in hashes]
     assert len(scripts) == 2 and "connect-src 'none'" in page
+    assert len(page) < 6e6 and "<noscript>" in page
     rest = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
     assert set(re.findall(r"(?:src|href)=\"([^#][^\"]*)\"", rest)) == {"data:,"}
 
@@ -147,6 +150,78 @@ def test_a_timeline_goes_through_training_and_merges_neighbors(whole: Path) -> N
         assert all(a.policy != b.policy for p in rows for a, b in pairwise(p))
         figure = interactive.figure(chart)
         assert [s["name"] for s in figure["stages"]] == [s.name for s in chart.stages]
+
+
+def test_a_method_has_one_color_everywhere(whole: Path) -> None:
+    seen: dict[str, set[str]] = {}
+    for panel in panels(gather(whole), whole):
+        for charts in panel.views.values():
+            for name, mark in legend(charts).items():
+                seen.setdefault(name, set()).add(mark.color)
+    assert {"smec", "scratch", "task", "ne"} <= set(seen)
+    assert all(len(colors) == 1 for colors in seen.values()), seen
+
+
+def test_steps_are_of_the_median_run_and_who_never_came_there_counts_as_last() -> None:
+    steps = np.array([10.0, 20.0, 30.0])
+    runs = np.array([[0.0, 1.0, 1.0], [0.0, 0.5, 0.9], [0.0, 0.0, 0.0]])
+    row = milestones.milestone(Bundle("t", "smec", steps, runs, 30.0))
+    assert (row["first_success_step"], row["runs_with_success"]) == (20.0, 2)
+    assert (row["steps_to_90"], row["runs_at_90"]) == (30.0, 2)
+    assert row["iqm_low"] <= row["iqm"] <= row["iqm_high"]
+    worse = milestones.milestone(Bundle("t", "smec", steps, runs[1:] * 0.9, 30.0))
+    assert np.isnan(worse["steps_to_90"]) and worse["runs_at_90"] == 0
+    assert milestones.interval(0.5, np.nan, np.nan) == milestones.spread(0.5, 0.0, 1) == "50 %"
+
+
+def test_a_claim_is_judged_by_the_interval(tmp_path: Path) -> None:
+    cells = [cell("pointmaze/u", label, 0, 100) for label in ("smec", "scratch", "qmp")]
+    found = gather(write_suite(tmp_path, cells))
+    high, low = np.array([0.8, 0.9, 0.85]), np.array([0.1, 0.2, 0.3])
+
+    def judge(ours: object, theirs: object) -> str:
+        areas = {"smec": {"pointmaze/u": ours}, "scratch": {"pointmaze/u": theirs}}
+        evidence = verdicts.Evidence(found, tmp_path, areas)  # type: ignore[arg-type]
+        finding = verdicts.above(evidence, "smec", "scratch")
+        assert finding is not None
+        return finding.verdict
+
+    assert [judge(high, low), judge(low, high), judge(high, high)] == ["agrees", "differs", "open"]
+    assert judge(high[:1], low[:1]) == "open"  # one run says nothing
+    evidence = verdicts.Evidence(found, tmp_path, {"smec": {"pointmaze/u": high}})
+    assert verdicts.above(evidence, "smec", "scratch") is None
+    three = {"smec": {"u": high}, "scratch": {"u": low}, "qmp": {"u": low / 2}}
+    alone = verdicts.only_one_above_scratch(verdicts.Evidence(found, tmp_path, three))
+    assert alone == ("above on every task: smec", "agrees")
+    three["qmp"] = {"u": high}
+    assert (
+        verdicts.only_one_above_scratch(verdicts.Evidence(found, tmp_path, three))[1] == "differs"
+    )
+
+
+def test_the_priors_share_of_each_tenth_is_that_by_hand(whole: Path) -> None:
+    found = gather(whole)
+    table = weaning.shares(found).set_index(["task", "label"])
+    use = found.use[(found.use["task"] == "pointmaze/two") & (found.use["label"] == "smec")]
+    priors = use[use["policy"] != "task"].groupby("step")["share"].sum()
+    assert set(table.index) == {("metaworld/box-close", "smec"), ("pointmaze/two", "smec")}
+    own = table.loc[("pointmaze/two", "smec")]
+    assert own[7] == pytest.approx(priors[6_000.0]) and own[7] > 0  # (5,400, 6,300] of 9,000
+    assert np.isnan(own[1])  # no row is logged before step 1,000
+
+
+def test_a_long_training_is_drawn_at_few_places(whole: Path) -> None:
+    found = gather(whole)
+    rows = found.use[found.use["label"] == "smec"]
+    steps = np.arange(1_000.0, 1_001_000.0, 1_000.0)
+    long = pd.DataFrame({"step": steps, "policy": "ne", "share": 0.25}).assign(
+        **{name: rows[name].iloc[0] for name in ("cell", "label", "method", "task", "seed")}
+    )
+    panel = use.areas(found._replace(use=long))
+    assert panel is not None
+    (chart,) = panel.views["Whole training"]
+    assert isinstance(chart, Areas) and len(chart.x) == use.INTERVALS + 1
+    assert chart.layers["ne"] == pytest.approx(0.25) and chart.x[-1] == 1e6
 
 
 def test_a_band_is_broken_where_numbers_are_missing() -> None:

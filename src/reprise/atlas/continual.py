@@ -10,6 +10,7 @@ import pandas as pd
 
 from reprise.atlas import curves
 from reprise.atlas.chart import Bars, Group, Line, Lines, Numbers, Panel, Table
+from reprise.atlas.curvetables import Bundle
 from reprise.gather import Gathered, forward_transfers
 from reprise.report.palette import INK
 from reprise.report.tables import numbers
@@ -48,7 +49,7 @@ def _budget(found: Gathered, task: str) -> float:
 
 
 def _through(
-    label: str, row: Sequence[str], begins: Numbers, some: dict[Any, curves.Bundle], color: str
+    label: str, row: Sequence[str], begins: Numbers, some: dict[Any, Bundle], color: str
 ) -> Line:
     """A line's curves one behind the other, with gaps where a task is missing or ends."""
     parts = [(some[label, t], begin) for t, begin in zip(row, begins, strict=False)

@@ -11,6 +11,7 @@ import pandas as pd
 from reprise import statistics
 from reprise.atlas import curves
 from reprise.atlas.chart import Numbers, Panel, Table
+from reprise.atlas.curvetables import Bundle
 from reprise.gather import Gathered
 from reprise.report.wording import UNKNOWN, count, number, percent
 
@@ -24,7 +25,7 @@ def panel(found: Gathered) -> Panel | None:
     if not some:
         return None
     kind = curves.kind(found)
-    each = pd.DataFrame([_milestone(bundle) for bundle in some])
+    each = pd.DataFrame([milestone(bundle) for bundle in some])
     tables = [Table("milestones", "Each task", each, _in_words(each, kind))]
     if (summary := _summary(some)) is not None:
         title = "Final success over all tasks"
@@ -44,7 +45,7 @@ CAPTION = (
 )
 
 
-def judged(found: Gathered) -> list[curves.Bundle]:
+def judged(found: Gathered) -> list[Bundle]:
     """The runs of tasks in which there is such a thing as success."""
     return [
         bundle for bundle in curves.bundles(found)
@@ -52,12 +53,13 @@ def judged(found: Gathered) -> list[curves.Bundle]:
     ]  # fmt: skip
 
 
-def finals(bundle: curves.Bundle) -> Numbers:
+def finals(bundle: Bundle) -> Numbers:
     """Each run's final success."""
     return bundle.runs[:, -LAST:].mean(axis=1)
 
 
-def _milestone(bundle: curves.Bundle) -> dict[str, Any]:
+def milestone(bundle: Bundle) -> dict[str, Any]:
+    """A line on a task as one row."""
     final = finals(bundle)
     mean, std = statistics.mean_std(final)
     iqm = statistics.iqm_interval([final], np.random.default_rng(curves.SEED))
@@ -116,7 +118,7 @@ def _when(row: dict[Any, Any], step: str, runs: str) -> str:
     return f"{count(row[step])} ({row[runs]} of {row['runs']})"
 
 
-def _summary(some: Sequence[curves.Bundle]) -> pd.DataFrame | None:
+def _summary(some: Sequence[Bundle]) -> pd.DataFrame | None:
     """Each line over the tasks that all lines share, and how often the first one beats it."""
     labels = list(dict.fromkeys(bundle.label for bundle in some))
     known = {(b.label, b.task): finals(b) for b in some}

@@ -17,7 +17,7 @@ from reprise.pages import suite_content
 from reprise.report.panels import PANELS
 from reprise.watch import Subject, Watch, serve
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 try:
     from playwright.sync_api import sync_playwright
 except ImportError:
@@ -26,7 +26,7 @@ except ImportError:
 pytestmark = [
     pytest.mark.skipif(
         CHROMIUM is None or sync_playwright is None,
-        reason="needs Chromium and Playwright: apt-get install chromium; pip install playwright",
+        reason="needs Chromium and Playwright (apt-get install chromium; pip install playwright)",
     ),
     # Playwright's own loop leaves sockets to the garbage collector.
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),

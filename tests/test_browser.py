@@ -78,11 +78,12 @@ def opened(browser: Any, address: str) -> Seen:
     return Seen(page, said, asked)
 
 
-def overflow(page: Any, width: int) -> int:
-    """By how many pixels the page is wider than the screen."""
+def fits(page: Any, width: int) -> bool:
+    """Whether the page is no wider than the screen, once its figures have been drawn again."""
     page.set_viewport_size({"width": width, "height": 900})
-    page.wait_for_timeout(300)
-    return page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    page.wait_for_function("() => document.documentElement.scrollWidth <= window.innerWidth")
+    drawn = "all => all.every(one => one.scrollWidth <= one.clientWidth + 1)"
+    return page.locator(".view:not([hidden]) .plot").evaluate_all(drawn)
 
 
 def outside(asked: list[str]) -> list[str]:
@@ -133,7 +134,7 @@ def test_buttons_choose_the_statistic_and_hide_lines(suite_page: Seen) -> None:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_suite_is_legible_on_every_screen(suite_page: Seen, width: int) -> None:
-    assert overflow(suite_page.page, width) <= 0
+    assert fits(suite_page.page, width)
 
 
 def test_a_policy_called_script_is_inert_and_still_named(suite_page: Seen) -> None:
@@ -153,7 +154,7 @@ def test_the_page_of_a_run_is_legible_and_silent(browser: Any, tmp_path: Path) -
     run = write_run(tmp_path / "run", priors=(SCRIPT, "se"), steps=9_000)
     seen = opened(browser, report.write([run], tmp_path / "r.html", maze()).as_uri())
     assert seen.page.locator(".figure svg").count() == len(PANELS)
-    assert [overflow(seen.page, width) <= 0 for width in WIDTHS] == [True] * 3
+    assert all(fits(seen.page, width) for width in WIDTHS)
     assert seen.said == [] and outside(seen.asked) == []
     assert seen.page.locator("script").count() == 0
 

@@ -144,6 +144,18 @@ def test_a_policy_called_script_is_inert_and_still_named(suite_page: Seen) -> No
     assert "a dialog" not in suite_page.said
 
 
+def test_without_javascript_the_tables_are_there_and_no_empty_figures(
+    browser: Any, folder: Path, suite_page: Seen
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((folder.parent / "suite.html").as_uri())
+    assert page.get_by_text("The figures are drawn by JavaScript").is_visible()
+    assert page.locator("#milestones table").first.is_visible()
+    assert not page.locator(".plot").first.is_visible()
+    context.close()
+
+
 def test_tasks_in_a_row_are_drawn(browser: Any, tmp_path: Path) -> None:
     seen = opened(browser, atlas.write(in_a_row(tmp_path / "s"), tmp_path / "p.html").as_uri())
     assert seen.page.locator("#continual .plot svg.main-svg").count() > 0

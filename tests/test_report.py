@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fake_run import maze, write_run, write_table
@@ -116,20 +117,30 @@ def test_the_accuracy_of_values_is_a_row_per_policy_and_its_means_are_those_by_h
     smec: Path, tmp_path: Path
 ) -> None:
     run = load(smec)
-    axes = value_accuracy(run.values, colors(cast([run]))).axes
+    axes = value_accuracy(run, colors(cast([run]))).axes
     assert len(axes) == 2 * 4
     assert [len(ax.lines) for ax in axes] == [2, 2] * 4  # the error has its zero
     write_table(
         tmp_path / "values.csv",
         ["step", "policy", "discount", "estimate", "realized", "steps"],
         [[10, "task", 0.9, 3, 1, 5], [20, "task", 0.9, 5, 1, 5], [90, "task", 0.9, 2, 4, 5],
-         [95, "task", 0.9, 2, "", 0]],
+         [95, "task", 0.9, 2, "", 0], *([step, "task", 0.9, 1, 1, 5] for step in range(91, 98))],
     )  # fmt: skip
     (tmp_path / "run.json").write_text("{}")
-    course = stretches(load(tmp_path).values, 500.0)
-    assert course["step"].tolist() == [15.0, 90.0]
-    assert course["error"].tolist() == [3.0, -2.0]
-    assert course["spread"].tolist() == pytest.approx([2.0, 0.0])  # errors 2 and 4
+    course = stretches(load(tmp_path).values, 180.0)  # ten states: two stretches of 90 steps
+    assert course["step"].tolist() == pytest.approx([40.0, 94.0])
+    assert course["error"].tolist() == pytest.approx([4.0 / 3.0, 0.0])  # errors 2, 4 and -2
+    assert course["spread"].tolist() == pytest.approx([2 * np.std([2, 4, -2], ddof=1) / 3**0.5, 0])
+    alone = stretches(load(tmp_path).values.head(1), 180.0)
+    assert alone["error"].tolist() == [2.0] and np.isnan(alone["spread"][0])
+
+
+def test_the_episode_in_which_the_warm_up_ends_begins_with_it(smec: Path) -> None:
+    run = load(smec)
+    late = run.switches[(run.switches["episode"] > 20) | (run.switches["t"] >= 100)]
+    first = control(late, run.tracks, 200)[0]
+    assert first.stretches[0] == ("random", 0, 100)
+    assert control(run.switches, run.tracks, 200)[0].stretches[0].policy != "random"
 
 
 def test_the_timeline_has_a_bar_per_selection_that_ends_where_the_next_begins(smec: Path) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reprise.errors import UserError
 from reprise.evaluate import Act
 from reprise.tasks import Picture, Task
 
-NEEDED = ("pandas", "matplotlib", "jinja2")
+if TYPE_CHECKING:
+    from reprise.atlas import Content
+
+NEEDED = ("pandas", "scipy", "matplotlib", "plotly", "jinja2")
 
 
 def can_report() -> bool:
@@ -48,3 +52,33 @@ def write_report(
     from reprise.report import write
 
     return write(runs, out, picture, png)
+
+
+def write_suite(folder: Path, out: Path, csv: Path | None, figures: Path | None) -> Path:
+    """One page about a suite; its tables and figures too if folders are given."""
+    require_extra("reports")
+    from reprise.atlas import write
+
+    return write(folder, out, csv, figures)
+
+
+def suite_content(folder: Path) -> Content:
+    """What a suite's page shows now."""
+    require_extra("reports")
+    from reprise.atlas import content
+    from reprise.gather import gather
+
+    return content(gather(folder), folder)
+
+
+def run_content(runs: Sequence[Path], picture: Picture | None) -> Content:
+    """What a page about runs shows now."""
+    require_extra("reports")
+    from reprise.atlas import Content
+    from reprise.report.page import render
+    from reprise.report.tables import load
+
+    page = render([load(run) for run in runs], picture)
+    # Names are escaped, so these marks are in the page once.
+    main = page.partition("<main>")[2].rpartition("</main>")[0]
+    return Content(", ".join(run.name for run in runs), main, {})

@@ -33,6 +33,7 @@ COMMANDS: dict[str, Command] = {
     "suite": Command(comparing.Suite, comparing.suite),
     "continual": Command(comparing.Continual, comparing.continual),
     "report": Command(showing.Report, showing.report),
+    "watch": Command(showing.Watch, showing.watch),
     "tasks list": Command(listing.Tasks, listing.tasks),
     "methods list": Command(listing.Methods, listing.methods),
     "priors list": Command(listing.Priors, listing.priors),

@@ -16,18 +16,20 @@ from matplotlib.ticker import MaxNLocator
 from reprise.report import canvas
 from reprise.report.canvas import MUTED
 from reprise.report.palette import INK
-from reprise.report.tables import numbers
+from reprise.report.tables import RunTables, numbers
 
 SHOWN_POLICIES = 6
-STRETCHES = 25
-"""Points on a line: enough to see a course, few enough to hold several states each."""
+STRETCHES, STATES = 25, 5
+"""Points on a line at most, and states behind each: enough to see a course and to trust it."""
 
 
-def value_accuracy(values: pd.DataFrame, paint: Mapping[str, str]) -> Figure:
+def value_accuracy(run: RunTables, paint: Mapping[str, str]) -> Figure:
     """One row per policy: estimate and return on the left, the error between them on the right."""
+    values = run.values
     names = [str(name) for name in dict.fromkeys(values["policy"])][:SHOWN_POLICIES]
     figure, axes = canvas.blank(len(names), 2, 0.8 + 1.75 * len(names))
-    last = float(numbers(values, "step").max(initial=0.0))
+    steps = np.concatenate([numbers(values, "step"), numbers(run.metrics, "step")])
+    last = float(steps.max(initial=0.0))
     pairs = zip(names, axes[::2], axes[1::2], strict=True)
     for name, level, error in pairs:
         rows = values[values["policy"] == name]
@@ -42,6 +44,7 @@ def value_accuracy(values: pd.DataFrame, paint: Mapping[str, str]) -> Figure:
         bottom = "training step" if name == names[-1] else None
         canvas.headline(level, f"{canvas.plain(canvas.policy_label(name))}, {discount}", bottom)
         canvas.headline(error, "estimate minus realized", bottom)
+        level.set_ylabel("discounted return", fontsize=canvas.SMALL, color=MUTED)
         for ax in (level, error):
             canvas.training_axis(ax, last)
             ax.yaxis.set_major_locator(MaxNLocator(4))
@@ -50,16 +53,18 @@ def value_accuracy(values: pd.DataFrame, paint: Mapping[str, str]) -> Figure:
 
 
 def stretches(rows: pd.DataFrame, last: float) -> pd.DataFrame:
-    """The mean of every stretch of training, and twice the standard error of its mean error."""
+    """The mean of every stretch of training, and twice the standard error of its mean error.
+
+    A single state does not say how sure it is: its spread is not a number.
+    """
     known = rows.dropna(subset=["estimate", "realized"])
-    width = max(last, 1.0) / STRETCHES
+    width = max(last, 1.0) / np.clip(len(known) // STATES, 1, STRETCHES)
     place = np.ceil(numbers(known, "step") / width)
     tagged = known.assign(error=known["estimate"] - known["realized"], place=place)
     groups: Any = tagged.groupby("place")
     columns = ["step", "estimate", "realized", "error"]
     spread = 2.0 * groups["error"].std() / np.sqrt(groups["error"].count())
-    # One state alone does not say how sure it is.
-    return groups[columns].mean().assign(spread=spread.fillna(0.0)).reset_index(drop=True)
+    return groups[columns].mean().assign(spread=spread).reset_index(drop=True)
 
 
 def _entries(colors: list[str]) -> dict[str, str | Artist]:

@@ -1,4 +1,4 @@
-"""Figures as bytes: SVG elements for a page and PNG files, the same for the same input."""
+"""Figures as bytes: SVG elements for a page, PNG and PDF files, the same for the same input."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
@@ -38,6 +39,15 @@ def png(draw: Callable[[], Figure]) -> bytes:
     return buffer.getvalue()
 
 
+def pdf(draw: Callable[[], Figure]) -> bytes:
+    """A figure as the bytes of a PDF file, its text as text."""
+    buffer = BytesIO()
+    with _settled("pdf"):
+        canvas: Any = FigureCanvasPdf(draw())
+        canvas.print_pdf(buffer, metadata={"CreationDate": None})
+    return buffer.getvalue()
+
+
 @contextmanager
 def _settled(salt: str) -> Generator[None]:
     """Matplotlib as it comes, whatever the user's own settings, with names that do not vary."""
@@ -46,7 +56,7 @@ def _settled(salt: str) -> Generator[None]:
         # A name in a script that the measuring font lacks is still shown by the browser's fonts.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         library.rcdefaults()
-        library.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": salt})
+        library.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": salt, "pdf.fonttype": 42})
         yield
 
 

@@ -90,7 +90,9 @@ def _episode(number: int, switches: pd.DataFrame, tracks: pd.DataFrame) -> Episo
     last = length if length is not None else begins[-1] + 1
     names = [str(name) for name in rows["to"]]
     bounds = zip(names, begins, [*begins[1:], max(last, begins[-1] + 1)], strict=True)
-    stretches = tuple(Stretch(*bound) for bound in bounds)
+    # Every episode begins with a selection, but for the one in which the warm-up ends.
+    warm = (Stretch("random", 0, begins[0]),) if begins[0] > 0 else ()
+    stretches = (*warm, *(Stretch(*bound) for bound in bounds))
     return Episode(number, int(numbers(rows, "step")[0]), stretches, length is not None)
 
 

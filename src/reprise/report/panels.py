@@ -68,7 +68,8 @@ PANELS: tuple[Panel, ...] = (
         "switch-timeline",
         "When control changed hands",
         "Each row is one training episode read from left to right, and each bar is one selection: "
-        "its color is the policy that was chosen, its length how long it stayed in control.",
+        "its color is the policy that was chosen, its length how long it stayed in control; gray "
+        "is the end of the random warm-up.",
         "No policy has been selected: the method does not select, or the run has not come to it.",
         "switches",
         lambda s: timeline(s.run.switches, s.run.tracks, s.picture, s.paint),
@@ -107,11 +108,12 @@ PANELS: tuple[Panel, ...] = (
         "Every head at states that training visited, against the discounted return of its policy "
         "alone from the very same state, at the head's own discount. Each point is the mean over "
         "the states of one stretch of training. Left: a colored line above the black one is "
-        "over-estimation. Right: the mean error and twice its standard error.",
+        "over-estimation. Right: the mean error and twice its standard error, without a band "
+        "where a single state cannot tell.",
         "Not measured in this run: `--schedule.value-states 10` compares ten states per "
         "evaluation interval.",
         "values",
-        lambda scene: value_accuracy(scene.run.values, scene.paint),
+        lambda scene: value_accuracy(scene.run, scene.paint),
     ),
     Panel(
         "losses",

@@ -186,4 +186,4 @@ def _bounds(
 
 
 def _stage(step: int, episode: int) -> str:
-    return f"step {canvas.short(step)} · episode {episode}"
+    return f"step {step:,} · episode {episode}"

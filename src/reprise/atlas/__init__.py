@@ -1,0 +1,30 @@
+"""The page about a suite, its tables and its printed figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reprise.atlas import printed
+from reprise.atlas.page import Content, content, shell
+from reprise.atlas.panels import panels, runs
+from reprise.files import make_folder, write_text
+from reprise.gather import gather
+
+__all__ = ["Content", "content", "shell", "write"]
+
+
+def write(folder: Path, out: Path, csv: Path | None = None, figures: Path | None = None) -> Path:
+    """Write the page of a suite; if asked, each table as a CSV and each figure as PDF and PNG."""
+    found = gather(folder)
+    sections = panels(found, folder)
+    make_folder(out.parent)
+    write_text(out, shell(content(found, folder, sections)))
+    if csv is not None:
+        make_folder(csv)
+        for table in [runs(found), *(table for panel in sections for table in panel.tables)]:
+            write_text(
+                csv / f"{table.name}.csv", table.rows.to_csv(index=False, lineterminator="\n")
+            )
+    if figures is not None:
+        printed.write(sections, figures)
+    return out

@@ -1,0 +1,100 @@
+"""What the paper says about a figure, and whether the runs here say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from reprise.atlas import verdicts
+from reprise.atlas.chart import Panel, Table
+from reprise.atlas.verdicts import Evidence, Finding
+from reprise.gather import Gathered
+
+
+class Claim(NamedTuple):
+    """A sentence of the paper, and how it is judged; None if the runs for it are missing."""
+
+    place: str
+    says: str
+    judge: Callable[[Evidence], Finding | None]
+
+
+def panel(found: Gathered, folder: Path) -> Panel | None:
+    """The claims about this suite that its runs can speak to."""
+    evidence = verdicts.look(found, folder)
+    findings = [(claim, claim.judge(evidence)) for claim in _claims(evidence)]
+    rows = [
+        {"in_the_paper": claim.place, "the_paper_says": claim.says, "here": finding.here,
+         "verdict": finding.verdict}
+        for claim, finding in findings if finding is not None
+    ]  # fmt: skip
+    if not rows:
+        return None
+    table = Table("claims", "The paper's claims", pd.DataFrame(rows))
+    return Panel("claims", "What the paper says, and what was found", CAPTION, {}, (table,))
+
+
+CAPTION = (
+    "Lines are compared by the mean height of their success curves. A claim that one line is above "
+    "another agrees if the 95 % interval of the probability that a run of it beats one of the "
+    "other lies above 50 %, differs if it lies below, and is open otherwise: too few runs, or no "
+    "difference. That priors act less agrees if they do so in the second half of training on every "
+    "task. Where there is no test, the numbers are for you to judge. The paper has no point mazes; "
+    "there a row says whether its claim carries over."
+)
+
+
+def _claims(evidence: Evidence) -> list[Claim]:
+    suite, labels = str(evidence.found.suite["name"]), list(evidence.areas)
+    others = [label for label in labels if label != "smec"]
+    if suite in ("main", "point"):
+        return [*(_above("Figure 3", "smec", other) for other in others), ALONE, *SHARED]
+    return [*BY_SUITE.get(suite, ()), *SHARED]
+
+
+def _above(place: str, ours: str, theirs: str, says: str = "") -> Claim:
+    sentence = says or f"{ours} is above {theirs}"
+    return Claim(place, sentence, partial(verdicts.above, ours=ours, theirs=theirs))
+
+
+ALONE = Claim(
+    "Figure 3", "SMEC alone is above Scratch on every task", verdicts.only_one_above_scratch
+)
+SHARED = (
+    Claim("Figures 6, 13, 14", "priors act less as the task policy improves", verdicts.weaned),
+    Claim("Table 2", "SMEC takes 1.25 times the time of Scratch (box-close)", verdicts.price),
+)
+SETS = tuple(
+    _above("Figures 7, 15", more, less, f"more priors are better: {more} is above {less}")
+    for less, more in pairwise(("set1", "set2", "set3", "set4"))
+)
+BY_SUITE: dict[str, tuple[Claim, ...]] = {
+    "ablation-evaluation": (_above("Figures 4, 16", "smec", "smec/single-value"),),
+    "ablation-horizon": (_above("Figures 4, 17", "smec", "smec/no-truncation"),),
+    "ablation-ucb": (_above("Figures 4, 18", "smec", "smec/no-ucb"),),
+    "sensitivity-h": (
+        _above("Figures 5, 19", "h=H/10", "h=H/50", "only an overly short h is worse"),
+    ),
+    "sensitivity-c": (
+        Claim("Figures 5, 20", "c from 1 to 50 has little influence", verdicts.spread_of_settings),
+    ),
+    "random": (
+        _above("Figure 23", "smec", "smec/random"),
+        _above("Figure 23", "scratch", "smec/random"),
+    ),
+    "prior-sets": SETS,
+    "value-accuracy": (
+        Claim("Figure 24", "full horizons spoil the values", verdicts.truer_with_short_horizons),
+    ),
+    "continual": (
+        _above("Figure 25", "smec", "scratch", "with earlier policies SMEC is above Scratch"),
+    ),
+    "zero-shot": (
+        Claim("Figure 12", "no prior reaches an ant maze's goal", verdicts.goal_never_reached),
+    ),
+}

@@ -1,0 +1,41 @@
+"""The sections of a suite's page in reading order; only those that have something to show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from reprise.atlas import claims, continual, curves, milestones, promises, studies, timelines, use
+from reprise.atlas.chart import Panel, Table
+from reprise.gather import Gathered
+
+READY = ("complete",)
+
+
+def panels(found: Gathered, folder: Path) -> list[Panel]:
+    """Everything that can be drawn now."""
+    some = (
+        curves.panel(found),
+        milestones.panel(found),
+        claims.panel(found, folder),
+        continual.panel(found),
+        use.areas(found),
+        timelines.panel(found),
+        use.settings(found),
+        promises.panel(found, folder),
+        studies.cost(found),
+        studies.zero_shot(found),
+    )
+    return [panel for panel in some if panel is not None]
+
+
+def runs(found: Gathered) -> Table:
+    """Every run of the suite and how far it has come."""
+    columns = ["cell", "label", "task", "seed", "priors", "state", "step", "steps", "seconds"]
+    return Table("runs", "All runs", found.cells[[*columns, "failure"]])
+
+
+def missing(found: Gathered) -> pd.DataFrame:
+    """The runs that are not complete."""
+    return found.cells[~found.cells["state"].isin(READY)]

@@ -1,0 +1,159 @@
+"""Charts for paper: each panel as one matplotlib figure, in PDF and PNG."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from reprise.atlas.chart import Areas, Bars, Chart, Lines, Mark, Panel, Timeline, legend
+from reprise.files import make_folder, write_bytes
+from reprise.report import canvas
+from reprise.report.canvas import Axes
+from reprise.report.drawing import pdf, png
+from reprise.report.wording import percent
+
+COLUMNS = 4
+"""Charts beside each other, as in the paper's figures."""
+HEIGHT = 2.3
+BREADTH = 34
+"""Characters in a line of a title."""
+
+
+def write(panels: list[Panel], folder: Path) -> list[Path]:
+    """Every view of every panel, twice."""
+    make_folder(folder)
+    written: list[Path] = []
+    for panel in panels:
+        for place, (name, charts) in enumerate(panel.views.items()):
+            slug = panel.slug if place == 0 else f"{panel.slug}-{name.split()[0].lower()}"
+            for suffix, draw in (("pdf", pdf), ("png", png)):
+                path = folder / f"{slug}.{suffix}"
+                write_bytes(path, draw(lambda charts=charts: sheet(charts)))
+                written.append(path)
+    return written
+
+
+def sheet(charts: tuple[Chart, ...]) -> Figure:
+    """Charts side by side with one legend."""
+    drawn = [part for chart in charts for part in _parts(chart)]
+    columns = min(COLUMNS, len(drawn))
+    rows = -(-len(drawn) // columns)
+    figure, axes = canvas.blank(rows, columns, HEIGHT * rows + 0.5)
+    figure.set_figwidth(max(canvas.WIDTH, 3.1 * columns) if columns > 1 else 5.0)
+    for ax, chart in zip(axes, drawn, strict=False):
+        _draw(ax, chart)
+        lines = [part for line in chart.title.split("\n") for part in wrap(line, BREADTH)]
+        title = "\n".join(canvas.plain(line, BREADTH) for line in lines)
+        ax.set_title(title, loc="left", fontsize=canvas.SMALL)
+    for ax in axes[len(drawn) :]:
+        ax.set_axis_off()
+    entries = {canvas.policy_label(name): _entry(mark) for name, mark in legend(drawn).items()}
+    canvas.legend(figure, entries)
+    return figure
+
+
+def _entry(mark: Mark) -> str | Artist:
+    if not mark.line:
+        return mark.color
+    return Line2D([], [], color=mark.color, lw=1.8, ls="--" if mark.dashed else "-")
+
+
+def _parts(chart: Chart) -> list[Chart]:
+    """On paper nothing moves: some stages of a timeline have their own axes, in one row."""
+    if not isinstance(chart, Timeline):
+        return [chart]
+    last = len(chart.stages) - 1
+    # Early stages differ most.
+    places = sorted({round(last * share) for share in (0.0, 0.15, 0.45, 1.0)})
+    return [chart._replace(title=f"{chart.title}\n{chart.stages[i].name}",
+                           stages=(chart.stages[i],)) for i in places]  # fmt: skip
+
+
+def _draw(ax: Axes, chart: Chart) -> None:
+    if isinstance(chart, Lines):
+        _lines(ax, chart)
+    elif isinstance(chart, Areas):
+        _areas(ax, chart)
+    elif isinstance(chart, Bars):
+        _bars(ax, chart)
+    else:
+        _timeline(ax, chart)
+
+
+def _lines(ax: Axes, chart: Lines) -> None:
+    for line in chart.lines:
+        if line.low is not None:
+            ax.fill_between(line.x, line.low, line.high, color=line.color, alpha=0.16, lw=0)
+        ax.plot(line.x, line.y, color=line.color, lw=1.5, ls="--" if line.dashed else "-")
+    for x in chart.marks:
+        ax.axvline(x, color="#999999", lw=0.8, ls=":")
+    known = [line.x[~np.isnan(line.x)].max(initial=0.0) for line in chart.lines]
+    _name(ax, chart.along, chart.upward)
+    if chart.along == "share of training":
+        ax.set_xlim(0, 1)
+        ax.set_xticks([0, 0.5, 1.0], ["0 %", "50 %", "100 %"])
+    else:
+        canvas.training_axis(ax, max(known, default=1.0))
+        ax.locator_params(axis="x", nbins=4)
+    if chart.share:
+        ax.set_ylim(-0.04, 1.04)
+        canvas.share_axis(ax)
+
+
+def _name(ax: Axes, along: str, upward: str) -> None:
+    """What the axes measure."""
+    ax.set_xlabel(along, fontsize=canvas.SMALL, color=canvas.MUTED)
+    ax.set_ylabel(upward, fontsize=canvas.SMALL, color=canvas.MUTED)
+
+
+def _areas(ax: Axes, chart: Areas) -> None:
+    painted = [chart.colors[name] for name in chart.layers]
+    ax.stackplot(chart.x, list(chart.layers.values()), colors=painted, step="pre", lw=0)
+    _name(ax, "training step", chart.upward)
+    canvas.training_axis(ax, float(chart.x.max(initial=1.0)))
+    ax.locator_params(axis="x", nbins=4)
+    ax.set_ylim(0, 1)
+    canvas.share_axis(ax)
+
+
+def _bars(ax: Axes, chart: Bars) -> None:
+    places = np.arange(len(chart.categories), dtype=float)
+    count = 1 if chart.stacked else len(chart.groups)
+    base = np.zeros(len(places))
+    for place, group in enumerate(chart.groups):
+        shift = 0.0 if chart.stacked else (place - (count - 1) / 2) * 0.8 / count
+        options: dict[str, Any] = {"color": group.color, "yerr": group.errors, "ecolor": "#888888"}
+        values = np.nan_to_num(group.values)
+        bars = ax.bar(places + shift, values, 0.8 / count, bottom=base, **options)
+        if chart.share and not chart.stacked:
+            # A bar of nothing cannot be seen; its number can.
+            ax.bar_label(bars, [percent(value) for value in group.values], padding=2, fontsize=7)
+        base = base + values if chart.stacked else base
+    labels = [canvas.plain(name, 22) for name in chart.categories]
+    slanted = len(labels) > 3
+    ax.set_xticks(
+        places, labels, rotation=30 if slanted else 0, ha="right" if slanted else "center"
+    )
+    ax.set_ylabel(chart.upward, fontsize=canvas.SMALL, color=canvas.MUTED)
+    if chart.share:
+        ax.set_ylim(*chart.span)
+        ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+
+
+def _timeline(ax: Axes, chart: Timeline) -> None:
+    (stage,) = chart.stages
+    for row, (_, parts) in enumerate(stage.episodes):
+        lengths, begins = [s.end - s.begin for s in parts], [s.begin for s in parts]
+        ax.barh([row] * len(parts), lengths, left=begins, height=0.7,
+                color=[chart.colors[s.policy] for s in parts])  # fmt: skip
+    ax.set_yticks(range(len(stage.episodes)), [name for name, _ in stage.episodes])
+    ax.set(xlim=(0, chart.length))
+    ax.set_xlabel("time step in the episode", fontsize=canvas.SMALL, color=canvas.MUTED)
+    ax.invert_yaxis()
+    ax.grid(visible=False)

@@ -1,0 +1,114 @@
+"""Are the values right: what critics promise beside what comes of it, where that is recorded."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from reprise.atlas.chart import Line, Lines, Panel, Table
+from reprise.atlas.use import name_of, paint, shown
+from reprise.gather import Gathered
+from reprise.report.canvas import policy_label
+from reprise.report.palette import INK, TASK
+
+FILE = "values.csv"
+"""In a run folder: each head's estimate beside the return from the same state."""
+
+PROMISED, REALIZED = "promised at episode starts", "realized"
+STAGES = 20
+"""Points along training to which comparisons are rounded: each state is compared only once."""
+
+
+def panel(found: Gathered, folder: Path) -> Panel | None:
+    """At episode starts for the task policy, and from visited states for every head."""
+    charts = [*_starts(found)]
+    tables: list[Table] = []
+    if charts:
+        keys = ["task", "label", "step"]
+        columns = ["value_start", "return_discounted"]
+        means = found.curves.groupby(keys, sort=False)[columns].mean().dropna().reset_index()
+        tables.append(Table("promises", "At the start of evaluation episodes", means))
+    compared = _compared(found, folder)
+    if len(compared):
+        charts += _heads(compared, found)
+        tables.append(Table("value-accuracy", "From visited states", compared))
+    if not charts:
+        return None
+    return Panel("values", "Are the values right?", CAPTION, {"": tuple(charts)}, tuple(tables))
+
+
+CAPTION = (
+    "The critic's promise (solid) beside the discounted return that came of it (dashed), means "
+    "over seeds: a promise above the return is over-estimation. At episode starts the task policy "
+    "is judged; where runs recorded values.csv, every head is, by its own discount, from states "
+    "that training visited."
+)
+UPWARD = "discounted return"
+
+
+def _starts(found: Gathered) -> list[Lines]:
+    rows = found.curves.dropna(subset=["value_start", "return_discounted"])
+    pairs = shown(rows) if len(rows) else []
+    charts: list[Lines] = []
+    for task, label in pairs:
+        own = rows[(rows["task"] == task) & (rows["label"] == label)]
+        mean = own.groupby("step")[["value_start", "return_discounted"]].mean()
+        x, claimed, came = mean.index.to_numpy(np.float64), *mean.to_numpy(np.float64).T
+        lines = (Line(PROMISED, TASK, x, claimed), Line(REALIZED, INK, x, came, dashed=True))
+        title = f"{name_of(task, label, pairs)}, episode starts"
+        charts.append(Lines(title, lines, upward=UPWARD, share=False))
+    return charts
+
+
+def _compared(found: Gathered, folder: Path) -> pd.DataFrame:
+    """Means of each policy's estimate and return at each step, over seeds and states."""
+    parts: list[pd.DataFrame] = []
+    for cell in found.suite["cells"]:
+        path = folder / cell["run"] / FILE
+        if path.is_file():
+            facts = {name: cell[name] for name in ("task", "label", "method")}
+            parts.append(_read(path, float(cell["steps"])).assign(**facts))
+    if not parts:
+        return pd.DataFrame()
+    keys = ["task", "label", "method", "policy", "step"]
+    return pd.concat(parts).groupby(keys, sort=False)[["estimate", "realized"]].mean().reset_index()
+
+
+def _read(path: Path, steps: float) -> pd.DataFrame:
+    """The whole lines of a file that may be growing, their steps rounded up to a stage."""
+    written = path.read_text(encoding="utf-8")
+    whole = written[: written.rfind("\n") + 1] or "step,policy,estimate,realized\n"
+    table = pd.read_csv(StringIO(whole), dtype={"policy": str}, keep_default_na=False)
+    for name in ("step", "estimate", "realized"):
+        table[name] = pd.to_numeric(table[name], errors="coerce").astype(np.float64)
+    width = max(1.0, steps / STAGES)
+    return table.assign(step=np.ceil(table["step"] / width) * width)
+
+
+def _heads(compared: pd.DataFrame, found: Gathered) -> list[Lines]:
+    """A chart for each head: its promise in its policy's color."""
+    ink, pairs = paint(found), shown(compared)
+    charts: list[Lines] = []
+    for (task, label, policy), rows in compared.groupby(["task", "label", "policy"], sort=False):
+        if (task, label) not in pairs:
+            continue
+        x, claimed, came = rows[["step", "estimate", "realized"]].to_numpy(np.float64).T
+        lines = (Line(str(policy), ink.get(str(policy), INK), x, claimed),
+                 Line(REALIZED, INK, x, came, dashed=True))  # fmt: skip
+        title = f"{task}: {policy_label(str(policy))} of {label}"
+        charts.append(Lines(title, lines, upward=UPWARD, share=False))
+    return charts
+
+
+def relative_errors(found: Gathered, folder: Path) -> dict[str, float]:
+    """For each line: how far the priors' heads are off, over the size of what came."""
+    compared = _compared(found, folder)
+    if compared.empty:
+        return {}
+    priors = compared[~compared["policy"].eq("task")].dropna()
+    off = (priors["estimate"] - priors["realized"]).abs().groupby(priors["label"]).sum()
+    size = priors["realized"].abs().groupby(priors["label"]).sum()
+    return {str(n): float(off[n] / size[n]) for n in off.index if size[n] > 0}

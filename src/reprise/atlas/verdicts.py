@@ -1,0 +1,134 @@
+"""Judgements: what the runs of a suite say about a claim."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from reprise import statistics
+from reprise.atlas import curves, promises, studies, weaning
+from reprise.atlas.chart import Numbers
+from reprise.atlas.milestones import interval, judged
+from reprise.gather import Gathered
+from reprise.report.tables import numbers
+from reprise.report.wording import number, percent
+
+AGREES, DIFFERS, OPEN, NONE = "agrees", "differs", "open", "no test"
+
+
+class Evidence(NamedTuple):
+    """All that a judgement may look at."""
+
+    found: Gathered
+    folder: Path
+    areas: dict[str, dict[str, Numbers]]
+    """By line and task: the mean height of each run's success curve."""
+
+
+class Finding(NamedTuple):
+    """What came out here, and what it says about the claim."""
+
+    here: str
+    verdict: str
+
+
+def look(found: Gathered, folder: Path) -> Evidence:
+    """Everything in one place."""
+    areas: dict[str, dict[str, Numbers]] = {}
+    for bundle in judged(found):
+        each = np.array([statistics.area(bundle.steps, run) for run in bundle.runs])
+        areas.setdefault(bundle.label, {})[bundle.task] = each
+    return Evidence(found, folder, areas)
+
+
+def above(evidence: Evidence, ours: str, theirs: str) -> Finding | None:
+    """Whether runs of one line beat those of another, with an interval."""
+    mine, yours = evidence.areas.get(ours, {}), evidence.areas.get(theirs, {})
+    idle = _without_priors(evidence.found, ours)
+    tasks = [task for task in mine if task in yours and task not in idle]
+    if not tasks:
+        return None
+    above = sum(mine[task].mean() > yours[task].mean() for task in tasks)
+    better = statistics.improvement_interval(
+        [mine[t] for t in tasks], [yours[t] for t in tasks], np.random.default_rng(curves.SEED)
+    )
+    verdict = AGREES if better.low > 0.5 else DIFFERS if better.high < 0.5 else OPEN
+    return Finding(
+        f"higher on {above} of {len(tasks)} tasks; probability {interval(*better)}", verdict
+    )
+
+
+def _without_priors(found: Gathered, label: str) -> set[str]:
+    """Tasks on which a line that reuses elsewhere had nothing to reuse: the first of a row."""
+    own = found.cells[found.cells["label"].eq(label) & ~found.cells["method"].eq("scratch")]
+    bare = own["priors"].eq("none") & own["needs"].eq("")
+    return set(own.loc[bare, "task"])
+
+
+def only_one_above_scratch(evidence: Evidence) -> Finding | None:
+    """Which methods are above Scratch on every task that both have."""
+    scratch = evidence.areas.get("scratch", {})
+    rivals = {n: own for n, own in evidence.areas.items() if n != "scratch" and own}
+    if not scratch or len(rivals) < 2:
+        return None
+    above = [
+        name for name, own in rivals.items()
+        if all(own[t].mean() > scratch[t].mean() for t in own if t in scratch)
+    ]  # fmt: skip
+    here = "above on every task: " + (", ".join(above) or "none")
+    return Finding(here, AGREES if above == ["smec"] else DIFFERS)
+
+
+def spread_of_settings(evidence: Evidence) -> Finding | None:
+    """How far settings are apart; that they are alike cannot be tested."""
+    if len(evidence.areas) < 2:
+        return None
+    means = [np.mean([runs.mean() for runs in own.values()]) for own in evidence.areas.values()]
+    here = f"mean heights from {percent(float(min(means)))} to {percent(float(max(means)))}"
+    return Finding(here, NONE)
+
+
+def weaned(evidence: Evidence) -> Finding | None:
+    """Whether priors act less in the second half of training, task by task."""
+    table = weaning.shares(evidence.found)
+    table = table[table["label"].eq("smec")].dropna()
+    if table.empty:
+        return None
+    shares = table[list(range(1, weaning.TENTHS + 1))].to_numpy(np.float64)
+    first, second = shares[:, :5].mean(axis=1), shares[:, 5:].mean(axis=1)
+    less = int((second < first).sum())
+    here = f"on {less} of {len(first)} tasks; {percent(first.mean())} of the steps in the first "
+    here += f"half of training, {percent(second.mean())} in the second"
+    return Finding(here, AGREES if less == len(first) else DIFFERS if less == 0 else OPEN)
+
+
+def price(evidence: Evidence) -> Finding | None:
+    """The time of SMEC in multiples of Scratch's."""
+    table = studies.prices(evidence.found)
+    times = numbers(table[table["label"].eq("smec")].dropna(subset=["times_scratch"]),
+                    "times_scratch")  # fmt: skip
+    if not times.size:
+        return None
+    return Finding(f"{number(times.mean())} times, mean over {len(times)} tasks", NONE)
+
+
+def goal_never_reached(evidence: Evidence) -> Finding | None:
+    """Whether any prior alone succeeds in an ant maze."""
+    alone = evidence.found.zero_shot
+    ants = numbers(alone[alone["task"].astype(str).str.startswith("antmaze/")], "success_any")
+    if not ants.size:
+        return None
+    best = float(ants.max())
+    return Finding(f"the best reaches it in {percent(best)}", DIFFERS if best else AGREES)
+
+
+def truer_with_short_horizons(evidence: Evidence) -> Finding | None:
+    """Which heads are farther off, over the size of what came."""
+    errors = promises.relative_errors(evidence.found, evidence.folder)
+    if not {"smec", "smec/no-truncation"} <= set(errors):
+        return None
+    short, full = errors["smec"], errors["smec/no-truncation"]
+    here = f"error over mean return: {number(short)} with short horizons, {number(full)} without"
+    return Finding(here, AGREES if short < full else DIFFERS)

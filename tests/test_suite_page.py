@@ -1,0 +1,251 @@
+"""Facts about the page of a suite, on folders written by `fake_suite`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from base64 import b64encode
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fake_suite import SCRIPT, cell, in_a_row, suite, with_sets, write_cell, write_suite
+from reprise import atlas
+from reprise.atlas import curves, interactive, milestones, paper, use, verdicts, weaning
+from reprise.atlas.chart import Areas, Line, Lines, Timeline, legend
+from reprise.atlas.curvetables import Bundle
+from reprise.atlas.page import content
+from reprise.atlas.panels import panels
+from reprise.cli import main
+from reprise.gather import gather
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return suite(tmp_path_factory.mktemp("suite") / "point")
+
+
+@pytest.fixture(scope="module")
+def written(whole: Path) -> Path:
+    """Page, tables and figures of it."""
+    out = whole.parent / "written"
+    atlas.write(whole, out / "page.html", out / "csv", out / "figures")
+    return out
+
+
+def slugs(folder: Path) -> list[str]:
+    return [panel.slug for panel in panels(gather(folder), folder)]
+
+
+def test_only_panels_that_have_data_appear(whole: Path, tmp_path: Path) -> None:
+    assert slugs(whole) == [
+        "learning", "milestones", "claims", "utilization", "switches", "values", "cost",
+        "zero-shot",
+    ]  # fmt: skip
+    assert slugs(write_suite(tmp_path, [cell("pointmaze/u", "smec", 0, 100)])) == []
+
+
+def test_tasks_in_a_row_have_their_transfer(tmp_path: Path) -> None:
+    folder = in_a_row(tmp_path)
+    assert "continual" in slugs(folder)
+    panel = next(p for p in panels(gather(folder), folder) if p.slug == "continual")
+    through = panel.views[""][0]
+    assert isinstance(through, Lines) and through.marks == (9_000.0,)
+    assert np.nanmax(through.lines[0].x) == 9_000 + 8_000
+    assert panel.tables[0].rows["task"].tolist() == ["pointmaze/u", "pointmaze/two"]
+
+
+def test_sets_of_priors_have_their_shares(tmp_path: Path) -> None:
+    folder = with_sets(tmp_path)
+    panel = next(p for p in panels(gather(folder), folder) if p.slug == "prior-sets")
+    table = panel.tables[0].rows
+    assert table.groupby("label", sort=False)["policy"].apply(list).to_dict() == {
+        "set1": ["task", "push"], "set2": ["task", "push", "reach"]
+    }  # fmt: skip
+
+
+def test_a_curve_is_the_mean_of_the_complete_runs(tmp_path: Path) -> None:
+    cells = [cell("pointmaze/u", "smec", seed, 9_000) for seed in range(3)]
+    for facts in cells:
+        write_cell(tmp_path, facts)
+    unfinished = tmp_path / cells[2]["run"]
+    manifest = json.loads((unfinished / "manifest.json").read_text()) | {"state": "running"}
+    (unfinished / "manifest.json").write_text(json.dumps(manifest))
+    found = gather(write_suite(tmp_path, cells))
+    (bundle,) = curves.bundles(found)
+    assert bundle.runs.shape == (2, 4) and bundle.steps.tolist() == [2000, 4000, 6000, 8000]
+    rates = found.curves[found.curves["seed"] < 2].groupby("step")["success_any"].mean()
+    line = curves.spread(bundle, "smec", "#000000")
+    assert line.y == pytest.approx(rates.to_numpy())
+    nobody = found._replace(cells=found.cells.assign(state="running"))
+    assert curves.bundles(nobody)[0].runs.shape[0] == 3
+
+
+def test_an_unfinished_suite_says_what_is_missing(whole: Path) -> None:
+    page = content(gather(whole), whole).main
+    assert "2 of 8 runs are missing" in page and "OSError: no space" in page
+    assert "6 of 8" in page and "1 failed, 1 waiting" in page
+
+
+def test_the_paper_stands_beside_our_cost(written: Path) -> None:
+    table = pd.read_csv(written / "csv" / "cost.csv")
+    box = table[table["task"] == "metaworld/box-close"].set_index("label")
+    assert box.loc["smec", "paper_hours"] == 8.01
+    assert box.loc["smec", "paper_times_scratch"] == pytest.approx(8.01 / 6.43)
+    assert table.loc[table["task"] == "pointmaze/two", "paper_hours"].isna().all()
+    assert box.loc["smec", "hours"] == pytest.approx(241.3 / 9_000 * 1e6 / 3600)
+    assert paper.hours("metaworld/box-close", "mamba") is None
+
+
+def test_every_figure_has_a_table_and_every_table_a_file(whole: Path, written: Path) -> None:
+    found = panels(gather(whole), whole)
+    names = {table.name for panel in found for table in panel.tables} | {"runs"}
+    assert {file.stem for file in (written / "csv").iterdir()} == names
+    assert all(panel.tables for panel in found)
+    drawn = {panel.slug for panel in found if panel.views}
+    stems = {file.stem for file in (written / "figures").iterdir()}
+    assert stems == drawn | {"learning-interquartile", "utilization-while"}
+    kinds = {f.suffix: f.read_bytes()[:4] for f in (written / "figures").iterdir()}
+    assert kinds == {".pdf": b"%PDF", ".png": b"\x89PNG"}
+
+
+def test_the_same_suite_gives_the_same_bytes(whole: Path, written: Path, tmp_path: Path) -> None:
+    atlas.write(whole, tmp_path / "page.html", tmp_path / "csv", tmp_path / "figures")
+    first = {f.relative_to(written): f.read_bytes() for f in written.rglob("*.*")}
+    again = {f.relative_to(tmp_path): f.read_bytes() for f in tmp_path.rglob("*.*")}
+    assert first == again
+
+
+def test_the_page_needs_nothing_else_and_runs_only_its_own_scripts(written: Path) -> None:
+    page = (written / "page.html").read_text()
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    policy = re.search(r"script-src ([^;]*);", page)
+    hashes = [b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
+    assert policy and policy[1].split() == [f"'sha256-{name}'" for name in hashes]
+    assert len(scripts) == 2 and "connect-src 'none'" in page
+    assert len(page) < 6e6 and "<noscript>" in page
+    rest = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    assert set(re.findall(r"(?:src|href)=\"([^#][^\"]*)\"", rest)) == {"data:,"}
+
+
+def test_a_policy_called_script_is_only_text(tmp_path: Path) -> None:
+    folder = suite(tmp_path, odd=SCRIPT)
+    found = content(gather(folder), folder)
+    page = atlas.shell(found)
+    assert "<script>alert" not in page and "alert(1)&lt;/script&gt;" in page
+    assert page.count("</script>") == 3
+    names = {t["name"] for f in found.figures.values() for t in f["data"] if "name" in t}
+    assert not any("<" in name for name in names)
+
+
+def test_a_timeline_goes_through_training_and_merges_neighbors(whole: Path) -> None:
+    panel = next(p for p in panels(gather(whole), whole) if p.slug == "switches")
+    for chart in panel.views[""]:
+        assert isinstance(chart, Timeline) and len(chart.stages) > 1
+        rows = [parts for stage in chart.stages for _, parts in stage.episodes]
+        assert all(a.policy != b.policy for p in rows for a, b in pairwise(p))
+        figure = interactive.figure(chart)
+        assert [s["name"] for s in figure["stages"]] == [s.name for s in chart.stages]
+
+
+def test_a_method_has_one_color_everywhere(whole: Path) -> None:
+    seen: dict[str, set[str]] = {}
+    for panel in panels(gather(whole), whole):
+        for charts in panel.views.values():
+            for name, mark in legend(charts).items():
+                seen.setdefault(name, set()).add(mark.color)
+    assert {"smec", "scratch", "task", "ne"} <= set(seen)
+    assert all(len(colors) == 1 for colors in seen.values()), seen
+
+
+def test_steps_are_of_the_median_run_and_who_never_came_there_counts_as_last() -> None:
+    steps = np.array([10.0, 20.0, 30.0])
+    runs = np.array([[0.0, 1.0, 1.0], [0.0, 0.5, 0.9], [0.0, 0.0, 0.0]])
+    row = milestones.milestone(Bundle("t", "smec", steps, runs, 30.0))
+    assert (row["first_success_step"], row["runs_with_success"]) == (20.0, 2)
+    assert (row["steps_to_90"], row["runs_at_90"]) == (30.0, 2)
+    assert row["iqm_low"] <= row["iqm"] <= row["iqm_high"]
+    worse = milestones.milestone(Bundle("t", "smec", steps, runs[1:] * 0.9, 30.0))
+    assert np.isnan(worse["steps_to_90"]) and worse["runs_at_90"] == 0
+    assert milestones.interval(0.5, np.nan, np.nan) == milestones.spread(0.5, 0.0, 1) == "50 %"
+
+
+def test_a_claim_is_judged_by_the_interval(tmp_path: Path) -> None:
+    cells = [cell("pointmaze/u", label, 0, 100) for label in ("smec", "scratch", "qmp")]
+    found = gather(write_suite(tmp_path, cells))
+    high, low = np.array([0.8, 0.9, 0.85]), np.array([0.1, 0.2, 0.3])
+
+    def judge(ours: object, theirs: object) -> str:
+        areas = {"smec": {"pointmaze/u": ours}, "scratch": {"pointmaze/u": theirs}}
+        evidence = verdicts.Evidence(found, tmp_path, areas)  # type: ignore[arg-type]
+        finding = verdicts.above(evidence, "smec", "scratch")
+        assert finding is not None
+        return finding.verdict
+
+    assert [judge(high, low), judge(low, high), judge(high, high)] == ["agrees", "differs", "open"]
+    assert judge(high[:1], low[:1]) == "open"  # one run says nothing
+    evidence = verdicts.Evidence(found, tmp_path, {"smec": {"pointmaze/u": high}})
+    assert verdicts.above(evidence, "smec", "scratch") is None
+    three = {"smec": {"u": high}, "scratch": {"u": low}, "qmp": {"u": low / 2}}
+    alone = verdicts.only_one_above_scratch(verdicts.Evidence(found, tmp_path, three))
+    assert alone == ("above on every task: smec", "agrees")
+    three["qmp"] = {"u": high}
+    assert (
+        verdicts.only_one_above_scratch(verdicts.Evidence(found, tmp_path, three))[1] == "differs"
+    )
+
+
+def test_the_priors_share_of_each_tenth_is_that_by_hand(whole: Path) -> None:
+    found = gather(whole)
+    table = weaning.shares(found).set_index(["task", "label"])
+    use = found.use[(found.use["task"] == "pointmaze/two") & (found.use["label"] == "smec")]
+    priors = use[use["policy"] != "task"].groupby("step")["share"].sum()
+    assert set(table.index) == {("metaworld/box-close", "smec"), ("pointmaze/two", "smec")}
+    own = table.loc[("pointmaze/two", "smec")]
+    assert own[7] == pytest.approx(priors[6_000.0]) and own[7] > 0  # (5,400, 6,300] of 9,000
+    assert np.isnan(own[1])  # no row is logged before step 1,000
+
+
+def test_a_long_training_is_drawn_at_few_places(whole: Path) -> None:
+    found = gather(whole)
+    rows = found.use[found.use["label"] == "smec"]
+    steps = np.arange(1_000.0, 1_001_000.0, 1_000.0)
+    long = pd.DataFrame({"step": steps, "policy": "ne", "share": 0.25}).assign(
+        **{name: rows[name].iloc[0] for name in ("cell", "label", "method", "task", "seed")}
+    )
+    panel = use.areas(found._replace(use=long))
+    assert panel is not None
+    (chart,) = panel.views["Whole training"]
+    assert isinstance(chart, Areas) and len(chart.x) == use.INTERVALS + 1
+    assert chart.layers["ne"] == pytest.approx(0.25) and chart.x[-1] == 1e6
+
+
+def test_a_band_is_broken_where_numbers_are_missing() -> None:
+    x, y = np.arange(5.0), np.array([0.0, 1.0, np.nan, 1.0, 0.0])
+    figure = interactive.figure(Lines("t", (Line("n", "#0072B2", x, y, y - 1, y + 1),)))
+    band, curve = figure["data"]
+    assert band["x"] == [0, 1, 1, 0, None, 3, 4, 4, 3, None]
+    assert curve["y"] == [0, 1, None, 1, 0]
+
+
+def test_the_command_writes_a_suite_and_refuses_what_does_not_fit(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = write_suite(tmp_path / "empty", [cell("pointmaze/u", "smec", 0, 100)])
+    out = tmp_path / "r.html"
+    assert main(["report", str(small), "--out", str(out), "--csv", str(tmp_path / "csv")]) == 0
+    assert "No run has recorded anything yet." in out.read_text()
+    assert [file.name for file in (tmp_path / "csv").iterdir()] == ["runs.csv"]
+    run = str(whole / "runs" / "pointmaze-two-smec-s0")
+    for argv, gist in (
+        ([str(small), run], "is a suite; it has a page of its own"),
+        ([str(small), "--png", "x"], "use --figures for a suite"),
+        ([run, "--csv", "x"], "it is for a suite"),
+        ([], "no run given"),
+    ):
+        assert main(["report", *argv]) == 2
+        assert gist in capsys.readouterr().err

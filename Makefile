@@ -18,7 +18,8 @@ check: .venv/ready-dev       ## ruff, pyright, import contract, tests
 	$(BIN)/codespell src tests docs README.md CHANGELOG.md CONTRIBUTING.md
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 --dist loadgroup
+	# A module's tests share what they make and compile, so one process runs them.
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 docs: .venv/ready-dev        ## the documentation as a site, in site/
 	$(BIN)/mkdocs build --strict

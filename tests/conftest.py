@@ -24,9 +24,10 @@ import pytest
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
 
-@pytest.hookimpl(tryfirst=True)
+SLOW = ("test_suite_runs", "test_resume", "test_every_method")
+"""Modules of minutes: whoever begins with them does not end alone with one of them."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of one module share what they compile, so they run in one process."""
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+    """The slow modules first, everything else in its order."""
+    items.sort(key=lambda item: item.path.stem not in SLOW)

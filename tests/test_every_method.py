@@ -25,10 +25,7 @@ from reprise.types import Advice, Gaussian, Spec
 from toys import BRISK, line, priors, raw, same, small
 
 ROWS = METHODS | ABLATIONS
-ALL = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in ROWS]
-)
-"""Tests of one method share what they compile, so they run in one process."""
+ALL = pytest.mark.parametrize("name", list(ROWS))
 SPEC = Spec(obs=2, action=1, priors=3)
 STEPS, CUTS = 150, (47, 100)
 SAME_AGENT = [*ABLATIONS, "smec", "qmp", "cup", "mamba"]

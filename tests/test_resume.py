@@ -226,7 +226,7 @@ def test_a_ring_that_wrapped_around_continues_exactly(library: Path, tmp_path: P
 
 MAZE = {
     "--priors": "zoo:pointmaze",
-    "--steps": "1200",
+    "--steps": "600",
     "--seed": "3",
     "--critic.hidden": "16",
     "--actor.hidden": "16",
@@ -235,7 +235,7 @@ MAZE = {
     "--schedule.batch": "16",
     "--schedule.log-every": "50",
     "--schedule.checkpoint-every": "50",
-    "--schedule.evaluate-every": "400",
+    "--schedule.evaluate-every": "200",
     "--schedule.evaluation-episodes": "1",
 }
 

@@ -7,19 +7,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from reprise import cli
 from reprise.bench import PARTS, Request, measure, trainings
+from reprise.bench.lineup import crowd
 from reprise.bench.shares import WATCHED, Stopwatch, watching
 from reprise.bench.timing import Speed, in_turns
 from reprise.commands import benching
-from reprise.priors import resolve, save
+from reprise.errors import UserError
+from reprise.priors import Priors, resolve, save
 from reprise.tasks import Task
 from toys import HIDDEN, Line, line, policy
 
 FIELDS = {
-    "updates_per_second", "cost", "steps_per_second", "env_steps_per_second", "shares",
+    "updates_per_second", "cost", "steps_per_second", "step_cost", "env_steps_per_second", "shares",
     "peak_fraction", "rss_mb", "two_at_once", "spread",
 }  # fmt: skip
 
@@ -112,7 +115,8 @@ def test_the_answer_has_every_field_and_every_contestant(
     assert set(answer) == FIELDS
     assert {"scratch", "smec-k3", "smec-k3-sampled"} <= set(answer["updates_per_second"])
     assert answer["cost"]["scratch"] == 1.0
-    assert set(answer["steps_per_second"]) == {"scratch", "smec"}
+    assert set(answer["steps_per_second"]) == {"scratch", "smec-k3", "smec-k3-sampled"}
+    assert answer["step_cost"]["scratch"] == 1.0
     assert set(answer["env_steps_per_second"]["toy/line"]) == {"raw", "ours"}
     assert {"act", "advice", "step", "replay", "update", "evaluate", "log"} <= set(answer["shares"])
     assert sum(answer["shares"].values()) == pytest.approx(1.0)
@@ -147,3 +151,15 @@ def test_the_sizes_of_an_update_are_those_of_push_wall_without_meta_world() -> N
     arena = asked.sizes.open()
     assert (arena.obs_dim, arena.action_dim) == (39, 4)
     assert asked.child[-1] == "--quick"
+
+
+def test_a_crowd_repeats_the_priors_it_is_given_under_names_of_their_own(toy: Request) -> None:
+    few = toy.priors
+    many = crowd(few, 5)
+    assert len(set(many.names)) == len(many) == 5
+    obs = np.ones((1, 2), np.float32)
+    said, twice = few(obs, 1).says.mean[0], many(obs, 1).says.mean[0]
+    np.testing.assert_allclose(twice, said[[0, 1, 0, 1, 0]], atol=1e-6)
+    assert len(crowd(Priors(), 0)) == 0
+    with pytest.raises(UserError, match="none of the priors is a network"):
+        crowd(Priors(), 1)

@@ -33,7 +33,7 @@ class Request:
     environments: dict[str, tuple[Task, Maker]]
     preset: Preset = "small"
     parts: tuple[Part, ...] = PARTS
-    counts: tuple[int, ...] = (3, 8, 16, 64)
+    counts: tuple[int, ...] = (0, 3, 8, 16, 64)
     """Numbers of priors."""
     heads_per_row: int = 1
     rounds: int = 5
@@ -48,8 +48,9 @@ class Request:
 def measure(request: Request, note: Callable[[str], None] = lambda part: None) -> dict[str, Any]:
     """The JSON of `reprise bench`; what was not asked for is empty or null."""
     answer: dict[str, Any] = {
-        "updates_per_second": {}, "cost": {}, "steps_per_second": {}, "env_steps_per_second": {},
-        "shares": {}, "peak_fraction": None, "rss_mb": None, "two_at_once": {}, "spread": {},
+        "updates_per_second": {}, "cost": {}, "steps_per_second": {}, "step_cost": {},
+        "env_steps_per_second": {}, "shares": {}, "peak_fraction": None, "rss_mb": None,
+        "two_at_once": {}, "spread": {},
     }  # fmt: skip
     for part in PARTS:
         if part in request.parts:
@@ -80,11 +81,17 @@ def updates(request: Request) -> dict[str, Any]:
 
 
 def steps(request: Request) -> dict[str, Any]:
-    """Training steps per second."""
-    options: Any = {"steps": request.steps, "rounds": request.rounds}
-    found = trainings.speeds(request.task, request.priors, request.preset, **options)
-    rates = {name: speed.per_second for name, speed in found.items()}
-    return {"steps_per_second": rates, "spread": spreads(found, "steps")}
+    """Training steps per second, and how many times as long as Scratch's a step takes."""
+    match = trainings.Match(
+        request.task, request.priors, request.preset, request.counts, request.heads_per_row,
+        max(2, request.steps // 5),
+    )  # fmt: skip
+    found = trainings.speeds(match, request.rounds)
+    return {
+        "steps_per_second": {name: speed.per_second for name, speed in found.items()},
+        "step_cost": {name: speed.times(found["scratch"]) for name, speed in found.items()},
+        "spread": spreads(found, "steps"),
+    }
 
 
 def played(request: Request) -> dict[str, Any]:

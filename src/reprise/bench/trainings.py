@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
+from reprise.bench.lineup import crowd, lineup
 from reprise.bench.machine import peak_memory
 from reprise.bench.timing import Speed, Turn, in_turns
 from reprise.errors import UserError
@@ -18,8 +19,6 @@ from reprise.schedule import Schedule
 from reprise.tasks import Task
 from reprise.train import Progress, train
 
-METHODS = ("scratch", "smec")
-
 
 def brief(setup: Setup, steps: int) -> Schedule:
     """A schedule that reports every so many steps, and has its warm-up before the first report."""
@@ -28,16 +27,28 @@ def brief(setup: Setup, steps: int) -> Schedule:
     return replace(setup.schedule, **quick, **silent)
 
 
-def speeds(
-    task: Task, priors: Priors, preset: Preset, *, steps: int, rounds: int
-) -> dict[str, Speed]:
-    """Seconds per training step of Scratch and SMEC, in turns of so many steps."""
+class Match(NamedTuple):
+    """Where trainings compete, and how."""
+
+    task: Task
+    priors: Priors
+    """Repeated where there are too few of them."""
+    preset: Preset
+    counts: Sequence[int]
+    heads_per_row: int
+    steps: int
+    """Per turn."""
+
+
+def speeds(match: Match, rounds: int) -> dict[str, Speed]:
+    """Seconds per training step of everybody in the lineup, in turns."""
+    task, preset, steps = match.task, match.preset, match.steps
+    schedule = brief(prepare("smec", task, preset), steps)
+    options: Any = {"steps": steps * (rounds + 1), "schedule": schedule}
     contestants: dict[str, Turn] = {}
-    for name in METHODS:
-        setup = prepare(name, task, preset)
-        schedule = brief(setup, steps)
-        options: Any = {"steps": steps * (rounds + 1), "schedule": schedule}
-        contestants[name] = follow(train(setup.method, task, priors, **options), steps)
+    for name, entry in lineup(task, preset, match.counts, match.heads_per_row).items():
+        old = crowd(match.priors, entry.priors)
+        contestants[name] = follow(train(entry.method, task, old, **options), steps)
     return in_turns(contestants, rounds)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from reprise.critic import HybridCritic
+from reprise.bench.lineup import Entry, lineup
 from reprise.method import Method
 from reprise.methods import Preset, prepare
 from reprise.replay import ReplayBuffer
@@ -74,21 +74,14 @@ def learners(
 
     With `every_update` also Scratch whose actor learns at each one, as Stable-Baselines3's does.
     """
-    scratch = prepare("scratch", work.task, work.preset)
-    smec = prepare("smec", work.task, work.preset).method
-    if not isinstance(smec.critic, HybridCritic):
-        raise TypeError("SMEC has a hybrid critic")
-    sampled = replace(smec, critic=replace(smec.critic, heads_per_row=heads_per_row))
-    rows: dict[str, tuple[Method, int]] = {"scratch": (scratch.method, 0)}
+    entries = lineup(work.task, work.preset, counts, heads_per_row)
     if every_update:
-        rows["scratch-every-update"] = replace(scratch.method, actor_delay=1), 0
-    for count in counts:
-        rows[f"smec-k{count}"] = smec, count
-        rows[f"smec-k{count}-sampled"] = sampled, count
-    batch = scratch.schedule.batch
+        eager = replace(entries["scratch"].method, actor_delay=1)
+        entries["scratch-every-update"] = Entry(eager, 0)
+    batch = prepare("scratch", work.task, work.preset).schedule.batch
     return {
         name: Learning(method, work.spec(priors), batch, work.updates)
-        for name, (method, priors) in rows.items()
+        for name, (method, priors) in entries.items()
     }
 
 

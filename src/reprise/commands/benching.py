@@ -17,7 +17,7 @@ from reprise.priors import resolve
 from reprise.tasks import find, listed
 from reprise.terminal import console
 
-SIZES, TASK, PRIORS = "metaworld/push-wall", "pointmaze/two", "zoo:pointmaze"
+SIZES = "metaworld/push-wall"
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,15 @@ class Bench:
     parts: tuple[Part, ...] = PARTS
     """What to measure: updates (and peers, and the share of the machine's peak), steps (whole
     trainings), environments, shares (of a training's time), pair (two trainings at once)."""
+    task: str = "pointmaze/two"
+    """Where trainings are measured."""
+    priors: tuple[str, ...] = ("zoo:pointmaze",)
+    """The policies they reuse, repeated where more are asked for."""
     preset: Preset = "small"
     """Networks: small for one machine, paper for the paper's."""
     rounds: int = 5
     """Turns of each contestant; medians over them are shown."""
-    counts: tuple[int, ...] = (3, 8, 16, 64)
+    counts: tuple[int, ...] = (0, 3, 8, 16, 64)
     """Numbers of priors for SMEC."""
     heads_per_row: int = 1
     """Prior heads per transition where they are sampled."""
@@ -41,7 +45,8 @@ class Bench:
     """Print JSON."""
 
     def __post_init__(self) -> None:
-        require(self, "positive", "rounds", "counts", "heads_per_row")
+        require(self, "positive", "rounds", "heads_per_row")
+        require(self, "at least 0", "counts")
 
 
 def bench(options: Bench) -> int:
@@ -57,13 +62,14 @@ def bench(options: Bench) -> int:
 
 def request(options: Bench) -> Request:
     """The measurements that the options ask for."""
-    child = ["--preset", options.preset, "--rounds", str(options.rounds)]
+    child = ["--preset", options.preset, "--rounds", str(options.rounds), "--counts", "0"]
+    child += ["--task", options.task, "--priors", *options.priors]
     whole: dict[str, Any] = {"counts": options.counts, "rounds": options.rounds}
     brief: dict[str, Any] = {"counts": (3,), "rounds": 2, "updates": 10, "steps": 200}
     return Request(
         sizes=listed()[SIZES],
-        task=find(TASK),
-        priors=resolve([PRIORS]),
+        task=(task := find(options.task)),
+        priors=resolve(options.priors, task=task.id),
         environments=everyday() if "environments" in options.parts else {},
         preset=options.preset,
         parts=options.parts,
@@ -76,13 +82,13 @@ def request(options: Bench) -> Request:
 def tables(answer: dict[str, Any]) -> list[Table]:
     """One table for each part that was measured."""
     rates, costs = answer["updates_per_second"], answer["cost"]
-    spread = answer["spread"]
+    spread, longer = answer["spread"], answer["step_cost"]
     updates = [
         (name, f"{rate:.1f}", f"{costs[name]:.2f}", f"{spread[f'updates {name}']:.0%}")
         for name, rate in rates.items()
     ]
     steps = [
-        (name, f"{rate:.0f}", f"{spread[f'steps {name}']:.0%}")
+        (name, f"{rate:.0f}", f"{longer[name]:.2f}", f"{spread[f'steps {name}']:.0%}")
         for name, rate in answer["steps_per_second"].items()
     ]
     worlds = [
@@ -93,7 +99,7 @@ def tables(answer: dict[str, Any]) -> list[Table]:
     pair = [(name, f"{rate:.0f}") for name, rate in answer["two_at_once"].items()]
     found = [
         table("Updates", ("", "per second", "x scratch", "spread"), updates),
-        table("Training steps", ("", "per second", "spread"), steps),
+        table("Training steps", ("", "per second", "x scratch", "spread"), steps),
         table("Environment steps per second", ("", "raw", "ours", "x raw"), worlds),
         table("A training's time", ("", "share"), parts),
         table("Steps per second of trainings at once", ("", "together"), pair),

@@ -15,7 +15,7 @@ import pytest
 
 from fake_suite import SCRIPT, cell, in_a_row, suite, with_sets, write_cell, write_suite
 from reprise import atlas
-from reprise.atlas import curves, interactive, milestones, paper, use, verdicts, weaning
+from reprise.atlas import claims, curves, interactive, milestones, paper, use, verdicts, weaning
 from reprise.atlas.chart import Areas, Line, Lines, Timeline, legend
 from reprise.atlas.curvetables import Bundle
 from reprise.atlas.page import content
@@ -83,6 +83,27 @@ def test_a_curve_is_the_mean_of_the_complete_runs(tmp_path: Path) -> None:
     assert line.y == pytest.approx(rates.to_numpy())
     nobody = found._replace(cells=found.cells.assign(state="running"))
     assert curves.bundles(nobody)[0].runs.shape[0] == 3
+
+
+def test_an_unfinished_line_is_drawn_but_not_judged(tmp_path: Path) -> None:
+    cells = [cell("pointmaze/u", n, seed, 9_000) for n in ("smec", "scratch") for seed in range(2)]
+    for facts in cells:
+        write_cell(tmp_path, facts)
+    found = gather(write_suite(tmp_path, cells))
+    assert [b.complete for b in curves.bundles(found)] == [True, True]
+    half = found.cells["state"].mask(found.cells["label"] == "scratch", "failed")
+    found = found._replace(cells=found.cells.assign(state=half))
+    assert [b.complete for b in curves.bundles(found)] == [True, False]
+    assert [b.label for b in milestones.judged(found)] == ["smec"]
+    evidence = verdicts.look(found, tmp_path)
+    assert set(evidence.areas) == {"smec"}
+    assert verdicts.above(evidence, "smec", "scratch") == (
+        "no task has complete runs of both", "open",
+    )  # fmt: skip
+    panel = claims.panel(found, tmp_path)
+    assert panel is not None and "smec is above scratch" in set(
+        panel.tables[0].rows["the_paper_says"]
+    )
 
 
 def test_an_unfinished_suite_says_what_is_missing(whole: Path) -> None:
@@ -165,11 +186,11 @@ def test_a_method_has_one_color_everywhere(whole: Path) -> None:
 def test_steps_are_of_the_median_run_and_who_never_came_there_counts_as_last() -> None:
     steps = np.array([10.0, 20.0, 30.0])
     runs = np.array([[0.0, 1.0, 1.0], [0.0, 0.5, 0.9], [0.0, 0.0, 0.0]])
-    row = milestones.milestone(Bundle("t", "smec", steps, runs, 30.0))
+    row = milestones.milestone(Bundle("t", "smec", steps, runs, 30.0, True))
     assert (row["first_success_step"], row["runs_with_success"]) == (20.0, 2)
     assert (row["steps_to_90"], row["runs_at_90"]) == (30.0, 2)
     assert row["iqm_low"] <= row["iqm"] <= row["iqm_high"]
-    worse = milestones.milestone(Bundle("t", "smec", steps, runs[1:] * 0.9, 30.0))
+    worse = milestones.milestone(Bundle("t", "smec", steps, runs[1:] * 0.9, 30.0, True))
     assert np.isnan(worse["steps_to_90"]) and worse["runs_at_90"] == 0
     assert milestones.interval(0.5, np.nan, np.nan) == milestones.spread(0.5, 0.0, 1) == "50 %"
 

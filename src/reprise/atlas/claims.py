@@ -40,7 +40,7 @@ def panel(found: Gathered, folder: Path) -> Panel | None:
 
 
 CAPTION = (
-    "Lines are compared by the mean height of their success curves. A claim that one line is above "
+    "Only complete runs are judged. Lines are compared by the mean height of their success curves. A claim that one line is above "
     "another agrees if the 95 % interval of the probability that a run of it beats one of the "
     "other lies above 50 %, differs if it lies below, and is open otherwise: too few runs, or no "
     "difference. That priors act less agrees if they do so in the second half of training on every "
@@ -50,8 +50,8 @@ CAPTION = (
 
 
 def _claims(evidence: Evidence) -> list[Claim]:
-    suite, labels = str(evidence.found.suite["name"]), list(evidence.areas)
-    others = [label for label in labels if label != "smec"]
+    suite, labels = str(evidence.found.suite["name"]), evidence.found.cells["label"]
+    others = [label for label in dict.fromkeys(map(str, labels)) if label != "smec"]
     if suite in ("main", "point"):
         return [*(_above("Figure 3", "smec", other) for other in others), ALONE, *SHARED]
     return [*BY_SUITE.get(suite, ()), *SHARED]

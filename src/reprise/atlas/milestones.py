@@ -34,7 +34,7 @@ def panel(found: Gathered) -> Panel | None:
 
 
 CAPTION = (
-    f"Final success is the mean of a run's last {LAST} evaluations; ± is one standard deviation "
+    f"Complete runs only. Final success is the mean of a run's last {LAST} evaluations; ± is one standard deviation "
     "over runs. The interquartile mean (IQM) leaves out the best and the worst quarter of the "
     "runs. Square brackets are 95 % intervals by stratified bootstrap: runs are redrawn within "
     f"each task {statistics.REPS:,} times; a task with one run has none. The probability is that "
@@ -46,10 +46,11 @@ CAPTION = (
 
 
 def judged(found: Gathered) -> list[Bundle]:
-    """The runs of tasks in which there is such a thing as success."""
+    """The complete runs of tasks in which there is such a thing as success."""
     return [
         bundle for bundle in curves.bundles(found)
-        if curves.success_or_return(found.curves, bundle.task) == "success_any"
+        if bundle.complete
+        and curves.success_or_return(found.curves, bundle.task) == "success_any"
     ]  # fmt: skip
 
 

@@ -24,7 +24,7 @@ class Evidence(NamedTuple):
     found: Gathered
     folder: Path
     areas: dict[str, dict[str, Numbers]]
-    """By line and task: the mean height of each run's success curve."""
+    """By line and task: the mean height of each complete run's success curve."""
 
 
 class Finding(NamedTuple):
@@ -49,7 +49,7 @@ def above(evidence: Evidence, ours: str, theirs: str) -> Finding | None:
     idle = _without_priors(evidence.found, ours)
     tasks = [task for task in mine if task in yours and task not in idle]
     if not tasks:
-        return None
+        return _unfinished(evidence.found, ours, theirs)
     above = sum(mine[task].mean() > yours[task].mean() for task in tasks)
     better = statistics.improvement_interval(
         [mine[t] for t in tasks], [yours[t] for t in tasks], np.random.default_rng(curves.SEED)
@@ -58,6 +58,15 @@ def above(evidence: Evidence, ours: str, theirs: str) -> Finding | None:
     return Finding(
         f"higher on {above} of {len(tasks)} tasks; probability {interval(*better)}", verdict
     )
+
+
+def _unfinished(found: Gathered, ours: str, theirs: str) -> Finding | None:
+    """Lines of which runs have begun, but which no task has complete runs of."""
+    begun = found.curves.dropna(subset=["success_any"])
+    mine, yours = (set(begun.loc[begun["label"] == name, "task"]) for name in (ours, theirs))
+    if not mine & yours - _without_priors(found, ours):
+        return None
+    return Finding("no task has complete runs of both", OPEN)
 
 
 def _without_priors(found: Gathered, label: str) -> set[str]:
@@ -92,7 +101,7 @@ def spread_of_settings(evidence: Evidence) -> Finding | None:
 
 def weaned(evidence: Evidence) -> Finding | None:
     """Whether priors act less in the second half of training, task by task."""
-    table = weaning.shares(evidence.found)
+    table = weaning.shares(_complete(evidence.found))
     table = table[table["label"].eq("smec")].dropna()
     if table.empty:
         return None
@@ -102,6 +111,12 @@ def weaned(evidence: Evidence) -> Finding | None:
     here = f"on {less} of {len(first)} tasks; {percent(first.mean())} of the steps in the first "
     here += f"half of training, {percent(second.mean())} in the second"
     return Finding(here, AGREES if less == len(first) else DIFFERS if less == 0 else OPEN)
+
+
+def _complete(found: Gathered) -> Gathered:
+    """The same without what unfinished runs have recorded of their beginning."""
+    done = found.cells.loc[found.cells["state"].eq("complete"), "cell"]
+    return found._replace(use=found.use[found.use["cell"].isin(done)])
 
 
 def price(evidence: Evidence) -> Finding | None:

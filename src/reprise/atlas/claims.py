@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from reprise import statistics
 from reprise.atlas import verdicts
 from reprise.atlas.chart import Panel, Table
 from reprise.atlas.verdicts import Evidence, Finding
@@ -40,12 +41,15 @@ def panel(found: Gathered, folder: Path) -> Panel | None:
 
 
 CAPTION = (
-    "Only complete runs are judged. Lines are compared by the mean height of their success curves. A claim that one line is above "
-    "another agrees if the 95 % interval of the probability that a run of it beats one of the "
-    "other lies above 50 %, differs if it lies below, and is open otherwise: too few runs, or no "
-    "difference. That priors act less agrees if they do so in the second half of training on every "
-    "task. Where there is no test, the numbers are for you to judge. The paper has no point mazes; "
-    "there a row says whether its claim carries over."
+    "Only complete runs are judged. Lines are compared by the mean height of their success "
+    "curves. A claim that one line is above another agrees if the 95 % interval of the "
+    "probability that a run of it beats one of the other lies above 50 %, and differs if it lies "
+    "below; but only if runs that change sides at random within each task are as far apart at "
+    f"most {100 * verdicts.LEVEL:.0f} times in a hundred ({statistics.SHUFFLES:,} permutations), "
+    "which three runs against three on a single task can never be. Otherwise it is open: too few "
+    "runs, or no difference. That priors act less agrees if they do so in the second half of "
+    "training on every task. Where there is no test, the numbers are for you to judge. The paper "
+    "has no point mazes; there a row says whether its claim carries over."
 )
 
 

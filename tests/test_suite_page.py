@@ -212,13 +212,28 @@ def test_a_claim_is_judged_by_interval_and_permutations(tmp_path: Path) -> None:
         assert judge(high[:few], low[:few]) == judge(low[:few], high[:few]) == "open"
     evidence = verdicts.Evidence(found, tmp_path, {"smec": {"pointmaze/u": high}})
     assert verdicts.above(evidence, "smec", "scratch") is None
-    three = {"smec": {"u": high}, "scratch": {"u": low}, "qmp": {"u": low / 2}}
-    alone = verdicts.only_one_above_scratch(verdicts.Evidence(found, tmp_path, three))
-    assert alone == ("above on every task: smec", "agrees")
-    three["qmp"] = {"u": high}
-    assert (
-        verdicts.only_one_above_scratch(verdicts.Evidence(found, tmp_path, three))[1] == "differs"
-    )
+
+
+def test_who_alone_is_above_scratch_has_no_verdict_and_needs_every_line(tmp_path: Path) -> None:
+    cells = [cell("u", label, 0, 100) for label in ("smec", "scratch", "qmp")]
+    found = gather(write_suite(tmp_path, cells))
+    high, low = np.array([0.8, 0.9]), np.array([0.1, 0.2])
+
+    def alone(**areas: dict[str, np.ndarray]) -> tuple[str, str] | None:
+        return verdicts.only_one_above_scratch(verdicts.Evidence(found, tmp_path, areas))
+
+    both, base = {"u": high, "two": high}, {"u": low, "two": low}
+    mixed = {"u": low / 2, "two": high}
+    assert alone(smec=both, scratch=base, qmp=mixed) == ("mean above on all of 2: smec", "no test")
+    assert alone(smec=both, scratch=base, qmp=both) == (
+        "mean above on all of 2: smec, qmp", "no test",
+    )  # fmt: skip
+    for qmp in ({}, {"s": high}, {"u": high}):
+        finding = alone(smec=both, scratch=base, qmp=qmp)
+        assert finding is not None and finding[1] == "open"
+    finding = alone(smec=both, scratch=base)
+    assert finding is not None and finding[1] == "open"
+    assert alone(smec=both, qmp=both) is None
 
 
 def test_the_priors_share_of_each_tenth_is_that_by_hand(whole: Path) -> None:

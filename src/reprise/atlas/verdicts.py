@@ -84,17 +84,17 @@ def _without_priors(found: Gathered, label: str) -> set[str]:
 
 
 def only_one_above_scratch(evidence: Evidence) -> Finding | None:
-    """Which methods are above Scratch on every task that both have."""
-    scratch = evidence.areas.get("scratch", {})
-    rivals = {n: own for n, own in evidence.areas.items() if n != "scratch" and own}
+    """Whose mean is above Scratch's on every task, without a test."""
+    labels = dict.fromkeys(map(str, evidence.found.cells["label"]))
+    scratch, rivals = evidence.areas.get("scratch"), [n for n in labels if n != "scratch"]
     if not scratch or len(rivals) < 2:
         return None
-    above = [
-        name for name, own in rivals.items()
-        if all(own[t].mean() > scratch[t].mean() for t in own if t in scratch)
-    ]  # fmt: skip
-    here = "above on every task: " + (", ".join(above) or "none")
-    return Finding(here, AGREES if above == ["smec"] else DIFFERS)
+    # A line without runs would be above on every one of its no tasks.
+    if any(set(evidence.areas.get(name, ())) != set(scratch) for name in rivals):
+        return Finding("not every line has complete runs on the same tasks", OPEN)
+    own = evidence.areas
+    above = [n for n in rivals if all(own[n][t].mean() > scratch[t].mean() for t in scratch)]
+    return Finding(f"mean above on all of {len(scratch)}: {', '.join(above) or 'none'}", NONE)
 
 
 def spread_of_settings(evidence: Evidence) -> Finding | None:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from base64 import b64encode
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,13 +16,23 @@ import pytest
 
 from fake_suite import SCRIPT, cell, in_a_row, suite, with_sets, write_cell, write_suite
 from reprise import atlas
-from reprise.atlas import claims, curves, interactive, milestones, paper, use, verdicts, weaning
+from reprise.atlas import (
+    claims,
+    curves,
+    interactive,
+    milestones,
+    paper,
+    promises,
+    use,
+    verdicts,
+    weaning,
+)
 from reprise.atlas.chart import Areas, Line, Lines, Timeline, legend
 from reprise.atlas.curvetables import Bundle
 from reprise.atlas.page import content
 from reprise.atlas.panels import panels
 from reprise.cli import main
-from reprise.gather import gather
+from reprise.gather import HEAD, Gathered, gather
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +49,7 @@ def written(whole: Path) -> Path:
 
 
 def slugs(folder: Path) -> list[str]:
-    return [panel.slug for panel in panels(gather(folder), folder)]
+    return [panel.slug for panel in panels(gather(folder))]
 
 
 def test_only_panels_that_have_data_appear(whole: Path, tmp_path: Path) -> None:
@@ -52,7 +63,7 @@ def test_only_panels_that_have_data_appear(whole: Path, tmp_path: Path) -> None:
 def test_tasks_in_a_row_have_their_transfer(tmp_path: Path) -> None:
     folder = in_a_row(tmp_path)
     assert "continual" in slugs(folder)
-    panel = next(p for p in panels(gather(folder), folder) if p.slug == "continual")
+    panel = next(p for p in panels(gather(folder)) if p.slug == "continual")
     through = panel.views[""][0]
     assert isinstance(through, Lines) and through.marks == (9_000.0,)
     assert np.nanmax(through.lines[0].x) == 9_000 + 8_000
@@ -61,7 +72,7 @@ def test_tasks_in_a_row_have_their_transfer(tmp_path: Path) -> None:
 
 def test_sets_of_priors_have_their_shares(tmp_path: Path) -> None:
     folder = with_sets(tmp_path)
-    panel = next(p for p in panels(gather(folder), folder) if p.slug == "prior-sets")
+    panel = next(p for p in panels(gather(folder)) if p.slug == "prior-sets")
     table = panel.tables[0].rows
     assert table.groupby("label", sort=False)["policy"].apply(list).to_dict() == {
         "set1": ["task", "push"], "set2": ["task", "push", "reach"]
@@ -95,19 +106,19 @@ def test_an_unfinished_line_is_drawn_but_not_judged(tmp_path: Path) -> None:
     found = found._replace(cells=found.cells.assign(state=half))
     assert [b.complete for b in curves.bundles(found)] == [True, False]
     assert [b.label for b in milestones.judged(found)] == ["smec"]
-    evidence = verdicts.look(found, tmp_path)
+    evidence = verdicts.look(found)
     assert set(evidence.areas) == {"smec"}
     assert verdicts.above(evidence, "smec", "scratch") == (
         "no task has complete runs of both", "open",
     )  # fmt: skip
-    panel = claims.panel(found, tmp_path)
+    panel = claims.panel(found)
     assert panel is not None and "smec is above scratch" in set(
         panel.tables[0].rows["the_paper_says"]
     )
 
 
 def test_an_unfinished_suite_says_what_is_missing(whole: Path) -> None:
-    page = content(gather(whole), whole).main
+    page = content(gather(whole)).main
     assert "2 of 8 runs are missing" in page and "OSError: no space" in page
     assert "6 of 8" in page and "1 failed, 1 waiting" in page
 
@@ -123,7 +134,7 @@ def test_the_paper_stands_beside_our_cost(written: Path) -> None:
 
 
 def test_every_figure_has_a_table_and_every_table_a_file(whole: Path, written: Path) -> None:
-    found = panels(gather(whole), whole)
+    found = panels(gather(whole))
     names = {table.name for panel in found for table in panel.tables} | {"runs"}
     assert {file.stem for file in (written / "csv").iterdir()} == names
     assert all(panel.tables for panel in found)
@@ -155,7 +166,7 @@ def test_the_page_needs_nothing_else_and_runs_only_its_own_scripts(written: Path
 
 def test_a_policy_called_script_is_only_text(tmp_path: Path) -> None:
     folder = suite(tmp_path, odd=SCRIPT)
-    found = content(gather(folder), folder)
+    found = content(gather(folder))
     page = atlas.shell(found)
     assert "<script>alert" not in page and "alert(1)&lt;/script&gt;" in page
     assert page.count("</script>") == 3
@@ -164,7 +175,7 @@ def test_a_policy_called_script_is_only_text(tmp_path: Path) -> None:
 
 
 def test_a_timeline_goes_through_training_and_merges_neighbors(whole: Path) -> None:
-    panel = next(p for p in panels(gather(whole), whole) if p.slug == "switches")
+    panel = next(p for p in panels(gather(whole)) if p.slug == "switches")
     for chart in panel.views[""]:
         assert isinstance(chart, Timeline) and len(chart.stages) > 1
         rows = [parts for stage in chart.stages for _, parts in stage.episodes]
@@ -175,7 +186,7 @@ def test_a_timeline_goes_through_training_and_merges_neighbors(whole: Path) -> N
 
 def test_a_method_has_one_color_everywhere(whole: Path) -> None:
     seen: dict[str, set[str]] = {}
-    for panel in panels(gather(whole), whole):
+    for panel in panels(gather(whole)):
         for charts in panel.views.values():
             for name, mark in legend(charts).items():
                 seen.setdefault(name, set()).add(mark.color)
@@ -202,7 +213,7 @@ def test_a_claim_is_judged_by_interval_and_permutations(tmp_path: Path) -> None:
 
     def judge(ours: object, theirs: object) -> str:
         areas = {"smec": {"pointmaze/u": ours}, "scratch": {"pointmaze/u": theirs}}
-        evidence = verdicts.Evidence(found, tmp_path, areas)  # type: ignore[arg-type]
+        evidence = verdicts.Evidence(found, areas)  # type: ignore[arg-type]
         finding = verdicts.above(evidence, "smec", "scratch")
         assert finding is not None
         return finding.verdict
@@ -210,7 +221,7 @@ def test_a_claim_is_judged_by_interval_and_permutations(tmp_path: Path) -> None:
     assert [judge(high, low), judge(low, high), judge(high, high)] == ["agrees", "differs", "open"]
     for few in (1, 2, 3):  # even the clearest split of three and three is one in ten
         assert judge(high[:few], low[:few]) == judge(low[:few], high[:few]) == "open"
-    evidence = verdicts.Evidence(found, tmp_path, {"smec": {"pointmaze/u": high}})
+    evidence = verdicts.Evidence(found, {"smec": {"pointmaze/u": high}})
     assert verdicts.above(evidence, "smec", "scratch") is None
 
 
@@ -220,7 +231,7 @@ def test_who_alone_is_above_scratch_has_no_verdict_and_needs_every_line(tmp_path
     high, low = np.array([0.8, 0.9]), np.array([0.1, 0.2])
 
     def alone(**areas: dict[str, np.ndarray]) -> tuple[str, str] | None:
-        return verdicts.only_one_above_scratch(verdicts.Evidence(found, tmp_path, areas))
+        return verdicts.only_one_above_scratch(verdicts.Evidence(found, areas))
 
     both, base = {"u": high, "two": high}, {"u": low, "two": low}
     mixed = {"u": low / 2, "two": high}
@@ -234,6 +245,29 @@ def test_who_alone_is_above_scratch_has_no_verdict_and_needs_every_line(tmp_path
     finding = alone(smec=both, scratch=base)
     assert finding is not None and finding[1] == "open"
     assert alone(smec=both, qmp=both) is None
+
+
+def with_values(found: Gathered, rows: Sequence[tuple[str, float, str, float, float]]) -> Gathered:
+    """Cell, step, policy, estimate and realized return of each compared state."""
+    cells = found.cells.set_index("cell")
+    columns = ["cell", "step", "policy", "estimate", "realized"]
+    table = pd.DataFrame(rows, columns=columns).assign(discount=0.9, steps=50)
+    facts = {n: [cells.loc[c, n] for c in table["cell"]] for n in HEAD[1:]}
+    return found._replace(values=table.assign(**facts))
+
+
+def test_values_are_those_gathered_at_stages_of_their_run(tmp_path: Path) -> None:
+    cells = [cell("pointmaze/u", "smec", seed, 2_000) for seed in range(2)]
+    a, b = (facts["name"] for facts in cells)
+    found = gather(write_suite(tmp_path, cells))
+    assert promises.panel(found) is None
+    rows = [(a, 10, "ne", 1.0, 3.0), (b, 100, "ne", 5.0, 3.0), (a, 101, "ne", 2.0, 2.0)]
+    panel = promises.panel(with_values(found, rows))
+    assert panel is not None
+    table = panel.tables[0].rows
+    assert table[["step", "estimate", "realized"]].to_numpy().tolist() == [
+        [100, 3, 3], [200, 2, 2]
+    ]  # fmt: skip
 
 
 def test_the_priors_share_of_each_tenth_is_that_by_hand(whole: Path) -> None:

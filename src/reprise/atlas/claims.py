@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
@@ -25,9 +24,9 @@ class Claim(NamedTuple):
     judge: Callable[[Evidence], Finding | None]
 
 
-def panel(found: Gathered, folder: Path) -> Panel | None:
+def panel(found: Gathered) -> Panel | None:
     """The claims about this suite that its runs can speak to."""
-    evidence = verdicts.look(found, folder)
+    evidence = verdicts.look(found)
     findings = [(claim, claim.judge(evidence)) for claim in _claims(evidence)]
     rows = [
         {"in_the_paper": claim.place, "the_paper_says": claim.says, "here": finding.here,

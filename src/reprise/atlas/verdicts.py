@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +23,6 @@ class Evidence(NamedTuple):
     """All that a judgement may look at."""
 
     found: Gathered
-    folder: Path
     areas: dict[str, dict[str, Numbers]]
     """By line and task: the mean height of each complete run's success curve."""
 
@@ -36,13 +34,13 @@ class Finding(NamedTuple):
     verdict: str
 
 
-def look(found: Gathered, folder: Path) -> Evidence:
+def look(found: Gathered) -> Evidence:
     """Everything in one place."""
     areas: dict[str, dict[str, Numbers]] = {}
     for bundle in judged(found):
         each = np.array([statistics.area(bundle.steps, run) for run in bundle.runs])
         areas.setdefault(bundle.label, {})[bundle.task] = each
-    return Evidence(found, folder, areas)
+    return Evidence(found, areas)
 
 
 def above(evidence: Evidence, ours: str, theirs: str) -> Finding | None:
@@ -148,7 +146,7 @@ def goal_never_reached(evidence: Evidence) -> Finding | None:
 
 def truer_with_short_horizons(evidence: Evidence) -> Finding | None:
     """Which heads are farther off, over the size of what came."""
-    errors = promises.relative_errors(evidence.found, evidence.folder)
+    errors = promises.relative_errors(evidence.found)
     if not {"smec", "smec/no-truncation"} <= set(errors):
         return None
     short, full = errors["smec"], errors["smec/no-truncation"]

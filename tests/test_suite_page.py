@@ -265,9 +265,37 @@ def test_values_are_those_gathered_at_stages_of_their_run(tmp_path: Path) -> Non
     panel = promises.panel(with_values(found, rows))
     assert panel is not None
     table = panel.tables[0].rows
-    assert table[["step", "estimate", "realized"]].to_numpy().tolist() == [
-        [100, 3, 3], [200, 2, 2]
+    assert table[["step", "estimate", "realized", "error"]].to_numpy().tolist() == [
+        [100, 3, 3, 2], [200, 2, 2, 0]  # off by 2 to either side is not right
     ]  # fmt: skip
+
+
+def test_errors_of_values_do_not_cancel_and_are_tested_run_by_run(tmp_path: Path) -> None:
+    lines = ("smec", "smec/no-truncation")
+    cells = [cell("pointmaze/u", n, seed, 900) for n in lines for seed in range(4)]
+    found = gather(write_suite(tmp_path, cells, "value-accuracy"))
+    found = found._replace(cells=found.cells.assign(state="complete"))
+    rows = [(cells[0]["name"], 9.0, "task", 100.0, 1.0)]
+    for facts in cells:
+        far = (0.5 if facts["label"] == "smec" else 2.0) + facts["seed"] / 100
+        rows += [(facts["name"], 9.0, "ne", 1.0 + sign * far, 1.0) for sign in (-1, 1)]
+
+    def judge(rows: list[tuple[str, float, str, float, float]]) -> tuple[str, str] | None:
+        evidence = verdicts.look(with_values(found, rows))
+        return verdicts.truer_with_short_horizons(evidence)
+
+    errors = promises.relative_errors(with_values(found, rows))
+    assert errors["smec"]["pointmaze/u"] == pytest.approx([0.5, 0.51, 0.52, 0.53])
+    assert errors["smec/no-truncation"]["pointmaze/u"] == pytest.approx([2.0, 2.01, 2.02, 2.03])
+    finding = judge(rows)
+    assert finding is not None and finding[1] == "agrees" and "0.52 with short" in finding[0]
+    finding = judge([row for row in rows if not row[0].endswith("s3")])
+    assert finding is not None and finding[1] == "open"  # three runs against three
+    nobody = found._replace(cells=found.cells.assign(state="running"))
+    assert promises.relative_errors(with_values(nobody, rows)) == {}
+    finding = verdicts.truer_with_short_horizons(verdicts.look(with_values(nobody, rows)))
+    assert finding is not None and finding.verdict == "open"
+    assert verdicts.truer_with_short_horizons(verdicts.look(found)) is None
 
 
 def test_the_priors_share_of_each_tenth_is_that_by_hand(whole: Path) -> None:

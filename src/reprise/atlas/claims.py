@@ -47,7 +47,8 @@ CAPTION = (
     f"most {100 * verdicts.LEVEL:.0f} times in a hundred ({statistics.SHUFFLES:,} permutations), "
     "which three runs against three on a single task can never be. Otherwise it is open: too few "
     "runs, or no difference. That priors act less agrees if they do so in the second half of "
-    "training on every task. Where there is no test, the numbers are for you to judge. The paper "
+    "training on every task. Errors of values are compared in the same way as curves, run by run. "
+    "Where there is no test, the numbers are for you to judge. The paper "
     "has no point mazes; there a row says whether its claim carries over."
 )
 

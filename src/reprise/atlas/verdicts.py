@@ -34,6 +34,9 @@ class Finding(NamedTuple):
     verdict: str
 
 
+UNFINISHED = Finding("no task has complete runs of both", OPEN)
+
+
 def look(found: Gathered) -> Evidence:
     """Everything in one place."""
     areas: dict[str, dict[str, Numbers]] = {}
@@ -71,7 +74,7 @@ def _unfinished(found: Gathered, ours: str, theirs: str) -> Finding | None:
     mine, yours = (set(begun.loc[begun["label"] == name, "task"]) for name in (ours, theirs))
     if not mine & yours - _without_priors(found, ours):
         return None
-    return Finding("no task has complete runs of both", OPEN)
+    return UNFINISHED
 
 
 def _without_priors(found: Gathered, label: str) -> set[str]:
@@ -145,10 +148,15 @@ def goal_never_reached(evidence: Evidence) -> Finding | None:
 
 
 def truer_with_short_horizons(evidence: Evidence) -> Finding | None:
-    """Which heads are farther off, over the size of what came."""
-    errors = promises.relative_errors(evidence.found)
-    if not {"smec", "smec/no-truncation"} <= set(errors):
+    """Whether the heads of runs with full horizons are farther off, over the size of what came."""
+    lines, errors = ("smec", "smec/no-truncation"), promises.relative_errors(evidence.found)
+    if not set(lines) <= set(evidence.found.values["label"]):
         return None
-    short, full = errors["smec"], errors["smec/no-truncation"]
-    here = f"error over mean return: {number(short)} with short horizons, {number(full)} without"
-    return Finding(here, AGREES if short < full else DIFFERS)
+    short, full = (errors.get(line, {}) for line in lines)
+    tasks = [task for task in short if task in full]
+    if not tasks:
+        return UNFINISHED
+    tested = _test([full[task] for task in tasks], [short[task] for task in tasks])
+    means = [np.mean([own[task].mean() for task in tasks]) for own in (short, full)]
+    here = f"error over mean return: {number(means[0])} with short horizons, {number(means[1])} "
+    return Finding(f"{here}without; larger without: {tested.here}", tested.verdict)

@@ -225,6 +225,24 @@ def test_a_claim_is_judged_by_interval_and_permutations(tmp_path: Path) -> None:
     assert verdicts.above(evidence, "smec", "scratch") is None
 
 
+def test_settings_are_shown_on_the_tasks_that_all_have_without_a_verdict(tmp_path: Path) -> None:
+    labels = ("h=H/50", "h=H/20", "h=H/10")
+    cells = [cell("pointmaze/u", label, seed, 9_000, method="smec") for label in labels
+             for seed in range(2)]  # fmt: skip
+    for facts in cells:
+        write_cell(tmp_path, facts)
+    panel = claims.panel(gather(write_suite(tmp_path, cells, "sensitivity-h")))
+    assert panel is not None
+    rows = panel.tables[0].rows.set_index("the_paper_says")
+    assert not any(says.startswith("only") for says in rows.index)
+    alike = rows.loc["longer h are much alike"]
+    assert alike["verdict"] == "no test" and all(f"{n} " in alike["here"] for n in labels)
+    one, two = np.array([0.2, 0.4]), np.array([0.9])
+    areas = {"c=1": {"u": one, "two": two}, "c=5": {"u": one}}
+    finding = verdicts.height_of_settings(verdicts.Evidence(gather(tmp_path), areas))
+    assert finding == ("mean heights: c=1 30 %, c=5 30 %", "no test")
+
+
 def test_who_alone_is_above_scratch_has_no_verdict_and_needs_every_line(tmp_path: Path) -> None:
     cells = [cell("u", label, 0, 100) for label in ("smec", "scratch", "qmp")]
     found = gather(write_suite(tmp_path, cells))

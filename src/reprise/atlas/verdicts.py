@@ -98,13 +98,16 @@ def only_one_above_scratch(evidence: Evidence) -> Finding | None:
     return Finding(f"mean above on all of {len(scratch)}: {', '.join(above) or 'none'}", NONE)
 
 
-def spread_of_settings(evidence: Evidence) -> Finding | None:
-    """How far settings are apart; that they are alike cannot be tested."""
+def height_of_settings(evidence: Evidence) -> Finding | None:
+    """How high each setting is on the tasks that all have; that they are alike has no test."""
     if len(evidence.areas) < 2:
         return None
-    means = [np.mean([runs.mean() for runs in own.values()]) for own in evidence.areas.values()]
-    here = f"mean heights from {percent(float(min(means)))} to {percent(float(max(means)))}"
-    return Finding(here, NONE)
+    tasks = set.intersection(*(set(own) for own in evidence.areas.values()))
+    if not tasks:
+        return Finding("no task has complete runs of every setting", NONE)
+    means = {n: np.mean([own[t].mean() for t in tasks]) for n, own in evidence.areas.items()}
+    heights = ", ".join(f"{name} {percent(float(mean))}" for name, mean in means.items())
+    return Finding(f"mean heights: {heights}", NONE)
 
 
 def weaned(evidence: Evidence) -> Finding | None:
@@ -157,6 +160,6 @@ def truer_with_short_horizons(evidence: Evidence) -> Finding | None:
     if not tasks:
         return UNFINISHED
     tested = _test([full[task] for task in tasks], [short[task] for task in tasks])
-    means = [np.mean([own[task].mean() for task in tasks]) for own in (short, full)]
+    means = [float(np.mean([own[t].mean() for t in tasks])) for own in (short, full)]
     here = f"error over mean return: {number(means[0])} with short horizons, {number(means[1])} "
     return Finding(f"{here}without; larger without: {tested.here}", tested.verdict)

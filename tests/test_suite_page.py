@@ -133,6 +133,14 @@ def test_the_paper_stands_beside_our_cost(written: Path) -> None:
     assert paper.hours("metaworld/box-close", "mamba") is None
 
 
+def test_time_is_a_claim_only_where_runs_have_the_machine_to_themselves(whole: Path) -> None:
+    found = gather(whole)
+    for name, told in (("point", False), ("cost", True)):
+        panel = claims.panel(found._replace(suite=found.suite | {"name": name}))
+        says = [] if panel is None else panel.tables[0].rows["in_the_paper"].tolist()
+        assert ("Table 2" in says) == told
+
+
 def test_every_figure_has_a_table_and_every_table_a_file(whole: Path, written: Path) -> None:
     found = panels(gather(whole))
     names = {table.name for panel in found for table in panel.tables} | {"runs"}

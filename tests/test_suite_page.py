@@ -335,6 +335,19 @@ def test_the_priors_share_of_each_tenth_is_that_by_hand(whole: Path) -> None:
     assert np.isnan(own[1])  # no row is logged before step 1,000
 
 
+def test_the_spread_of_shares_is_that_of_all_other_tables(tmp_path: Path) -> None:
+    cells = [cell("pointmaze/u", "smec", seed, 9_000) for seed in range(2)]
+    for facts in cells:
+        write_cell(tmp_path, facts)
+    found = gather(write_suite(tmp_path, cells))
+    shares = np.where(found.use["seed"].eq(0), 0.2, 0.6)
+    panel = use.areas(found._replace(use=found.use.assign(share=shares)))
+    assert panel is not None
+    table = panel.tables[1].rows
+    assert len(table) > 1 and table["mean"].to_numpy() == pytest.approx(0.4)
+    assert table["std"].to_numpy() == pytest.approx(0.2) and table["runs"].eq(2).all()
+
+
 def test_a_long_training_is_drawn_at_few_places(whole: Path) -> None:
     found = gather(whole)
     rows = found.use[found.use["label"] == "smec"]

@@ -117,6 +117,24 @@ def test_an_unfinished_line_is_drawn_but_not_judged(tmp_path: Path) -> None:
     )
 
 
+def test_weaning_is_judged_by_complete_runs_alone(tmp_path: Path) -> None:
+    cells = [cell("pointmaze/u", "smec", seed, 1_000) for seed in range(2)]
+    found = gather(write_suite(tmp_path, cells))
+    states, steps = ["complete", "running"], np.arange(100.0, 1_001.0, 100.0)
+    shares = {0: np.linspace(1.0, 0.0, 10), 1: np.where(steps > 500, 9.0, 0.0)}
+    use = pd.concat(
+        pd.DataFrame({"step": steps, "share": shares[facts["seed"]], "policy": "ne"}).assign(
+            cell=facts["name"], task=facts["task"], label="smec", method="smec"
+        )
+        for facts in cells
+    )
+    found = found._replace(cells=found.cells.assign(state=states), use=use)
+    finding = verdicts.weaned(verdicts.look(found))
+    assert finding is not None and finding.verdict == "agrees"
+    nobody = found._replace(cells=found.cells.assign(state="running"))
+    assert verdicts.weaned(verdicts.look(nobody)) is None
+
+
 def test_an_unfinished_suite_says_what_is_missing(whole: Path) -> None:
     page = content(gather(whole)).main
     assert "2 of 8 runs are missing" in page and "OSError: no space" in page

@@ -32,3 +32,21 @@ def test_the_start_page_of_the_docs_is_the_readme() -> None:
         return re.sub(r"\]\([^)]*\)", "]", path.read_text()).split()
 
     assert words(ROOT / "docs/index.md") == words(ROOT / "README.md")
+
+
+def test_files_that_the_docs_quote_are_there() -> None:
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    quoted = {(page.name, name) for page in pages
+              for name in re.findall(r"\b(?:benchmarks|results)/[\w/.-]+\.(?:py|csv)\b",
+                                     page.read_text())}  # fmt: skip
+    assert len(quoted) > 5
+    assert [pair for pair in sorted(quoted) if not (ROOT / pair[1]).is_file()] == []
+
+
+def test_the_docs_know_the_ant_mazes_of_the_priors_alone() -> None:
+    rows = (ROOT / "results/zero_shot.csv").read_text().splitlines()
+    ants = [row.split(",") for row in rows if row.startswith("antmaze/")]
+    assert len(ants) == 12 and {float(row[5]) for row in ants} == {0.0}
+    (line,) = (row for row in (ROOT / "docs/reproduce.md").read_text().splitlines()
+               if row.startswith("| Figure 12"))  # fmt: skip
+    assert "three ant mazes" in line

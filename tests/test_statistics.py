@@ -12,6 +12,7 @@ from reprise.statistics import (
     area,
     forward_transfer,
     improvement_interval,
+    improvement_p_value,
     iqm,
     iqm_interval,
     mean_std,
@@ -44,6 +45,22 @@ def test_intervals_are_rliables_up_to_the_noise_of_resampling() -> None:
     assert alone[1:] == pytest.approx(RLIABLE["iqm_interval"], abs=0.02)
     assert pair[1:] == pytest.approx(RLIABLE["improvement_interval"], abs=0.02)
     assert alone.low < alone.value < alone.high
+
+
+def test_a_p_value_counts_the_ways_in_which_runs_can_change_sides_within_their_task() -> None:
+    high, low = np.array([5.0, 6.0, 7.0, 8.0]), np.array([1.0, 2.0, 3.0, 4.0])
+
+    def p_value(runs: int, tasks: int) -> float:
+        ours, theirs = [high[:runs]] * tasks, [low[:runs]] * tasks
+        return improvement_p_value(ours, theirs, np.random.default_rng(0))
+
+    by_hand = {(2, 1): 2 / 6, (3, 1): 2 / 20, (4, 1): 2 / 70, (2, 2): 2 / 6**2}
+    for (runs, tasks), share in by_hand.items():
+        assert p_value(runs, tasks) == pytest.approx(share, abs=0.015 if share > 0.1 else 0.009)
+    mixed = [np.array([1.0, 4.0, 6.0]), np.array([2.0, 9.0])]
+    other = [np.array([3.0, 5.0]), np.array([1.0, 7.0, 8.0])]
+    assert improvement_p_value(mixed, mixed, np.random.default_rng(0)) == 1.0
+    assert improvement_p_value(mixed, other, np.random.default_rng(0)) > 0.5
 
 
 def test_the_same_generator_gives_the_same_interval_to_the_last_bit() -> None:

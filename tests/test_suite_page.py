@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from base64 import b64encode
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,13 +16,23 @@ import pytest
 
 from fake_suite import SCRIPT, cell, in_a_row, suite, with_sets, write_cell, write_suite
 from reprise import atlas
-from reprise.atlas import curves, interactive, milestones, paper, use, verdicts, weaning
+from reprise.atlas import (
+    claims,
+    curves,
+    interactive,
+    milestones,
+    paper,
+    promises,
+    use,
+    verdicts,
+    weaning,
+)
 from reprise.atlas.chart import Areas, Line, Lines, Timeline, legend
 from reprise.atlas.curvetables import Bundle
 from reprise.atlas.page import content
 from reprise.atlas.panels import panels
 from reprise.cli import main
-from reprise.gather import gather
+from reprise.gather import HEAD, Gathered, gather
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +49,7 @@ def written(whole: Path) -> Path:
 
 
 def slugs(folder: Path) -> list[str]:
-    return [panel.slug for panel in panels(gather(folder), folder)]
+    return [panel.slug for panel in panels(gather(folder))]
 
 
 def test_only_panels_that_have_data_appear(whole: Path, tmp_path: Path) -> None:
@@ -52,7 +63,7 @@ def test_only_panels_that_have_data_appear(whole: Path, tmp_path: Path) -> None:
 def test_tasks_in_a_row_have_their_transfer(tmp_path: Path) -> None:
     folder = in_a_row(tmp_path)
     assert "continual" in slugs(folder)
-    panel = next(p for p in panels(gather(folder), folder) if p.slug == "continual")
+    panel = next(p for p in panels(gather(folder)) if p.slug == "continual")
     through = panel.views[""][0]
     assert isinstance(through, Lines) and through.marks == (9_000.0,)
     assert np.nanmax(through.lines[0].x) == 9_000 + 8_000
@@ -61,7 +72,7 @@ def test_tasks_in_a_row_have_their_transfer(tmp_path: Path) -> None:
 
 def test_sets_of_priors_have_their_shares(tmp_path: Path) -> None:
     folder = with_sets(tmp_path)
-    panel = next(p for p in panels(gather(folder), folder) if p.slug == "prior-sets")
+    panel = next(p for p in panels(gather(folder)) if p.slug == "prior-sets")
     table = panel.tables[0].rows
     assert table.groupby("label", sort=False)["policy"].apply(list).to_dict() == {
         "set1": ["task", "push"], "set2": ["task", "push", "reach"]
@@ -85,8 +96,47 @@ def test_a_curve_is_the_mean_of_the_complete_runs(tmp_path: Path) -> None:
     assert curves.bundles(nobody)[0].runs.shape[0] == 3
 
 
+def test_an_unfinished_line_is_drawn_but_not_judged(tmp_path: Path) -> None:
+    cells = [cell("pointmaze/u", n, seed, 9_000) for n in ("smec", "scratch") for seed in range(2)]
+    for facts in cells:
+        write_cell(tmp_path, facts)
+    found = gather(write_suite(tmp_path, cells))
+    assert [b.complete for b in curves.bundles(found)] == [True, True]
+    half = found.cells["state"].mask(found.cells["label"] == "scratch", "failed")
+    found = found._replace(cells=found.cells.assign(state=half))
+    assert [b.complete for b in curves.bundles(found)] == [True, False]
+    assert [b.label for b in milestones.judged(found)] == ["smec"]
+    evidence = verdicts.look(found)
+    assert set(evidence.areas) == {"smec"}
+    assert verdicts.above(evidence, "smec", "scratch") == (
+        "no task has complete runs of both", "open",
+    )  # fmt: skip
+    panel = claims.panel(found)
+    assert panel is not None and "smec is above scratch" in set(
+        panel.tables[0].rows["the_paper_says"]
+    )
+
+
+def test_weaning_is_judged_by_complete_runs_alone(tmp_path: Path) -> None:
+    cells = [cell("pointmaze/u", "smec", seed, 1_000) for seed in range(2)]
+    found = gather(write_suite(tmp_path, cells))
+    states, steps = ["complete", "running"], np.arange(100.0, 1_001.0, 100.0)
+    shares = {0: np.linspace(1.0, 0.0, 10), 1: np.where(steps > 500, 9.0, 0.0)}
+    use = pd.concat(
+        pd.DataFrame({"step": steps, "share": shares[facts["seed"]], "policy": "ne"}).assign(
+            cell=facts["name"], task=facts["task"], label="smec", method="smec"
+        )
+        for facts in cells
+    )
+    found = found._replace(cells=found.cells.assign(state=states), use=use)
+    finding = verdicts.weaned(verdicts.look(found))
+    assert finding is not None and finding.verdict == "agrees"
+    nobody = found._replace(cells=found.cells.assign(state="running"))
+    assert verdicts.weaned(verdicts.look(nobody)) is None
+
+
 def test_an_unfinished_suite_says_what_is_missing(whole: Path) -> None:
-    page = content(gather(whole), whole).main
+    page = content(gather(whole)).main
     assert "2 of 8 runs are missing" in page and "OSError: no space" in page
     assert "6 of 8" in page and "1 failed, 1 waiting" in page
 
@@ -101,8 +151,16 @@ def test_the_paper_stands_beside_our_cost(written: Path) -> None:
     assert paper.hours("metaworld/box-close", "mamba") is None
 
 
+def test_time_is_a_claim_only_where_runs_have_the_machine_to_themselves(whole: Path) -> None:
+    found = gather(whole)
+    for name, told in (("point", False), ("cost", True)):
+        panel = claims.panel(found._replace(suite=found.suite | {"name": name}))
+        says = [] if panel is None else panel.tables[0].rows["in_the_paper"].tolist()
+        assert ("Table 2" in says) == told
+
+
 def test_every_figure_has_a_table_and_every_table_a_file(whole: Path, written: Path) -> None:
-    found = panels(gather(whole), whole)
+    found = panels(gather(whole))
     names = {table.name for panel in found for table in panel.tables} | {"runs"}
     assert {file.stem for file in (written / "csv").iterdir()} == names
     assert all(panel.tables for panel in found)
@@ -134,7 +192,7 @@ def test_the_page_needs_nothing_else_and_runs_only_its_own_scripts(written: Path
 
 def test_a_policy_called_script_is_only_text(tmp_path: Path) -> None:
     folder = suite(tmp_path, odd=SCRIPT)
-    found = content(gather(folder), folder)
+    found = content(gather(folder))
     page = atlas.shell(found)
     assert "<script>alert" not in page and "alert(1)&lt;/script&gt;" in page
     assert page.count("</script>") == 3
@@ -143,7 +201,7 @@ def test_a_policy_called_script_is_only_text(tmp_path: Path) -> None:
 
 
 def test_a_timeline_goes_through_training_and_merges_neighbors(whole: Path) -> None:
-    panel = next(p for p in panels(gather(whole), whole) if p.slug == "switches")
+    panel = next(p for p in panels(gather(whole)) if p.slug == "switches")
     for chart in panel.views[""]:
         assert isinstance(chart, Timeline) and len(chart.stages) > 1
         rows = [parts for stage in chart.stages for _, parts in stage.episodes]
@@ -154,7 +212,7 @@ def test_a_timeline_goes_through_training_and_merges_neighbors(whole: Path) -> N
 
 def test_a_method_has_one_color_everywhere(whole: Path) -> None:
     seen: dict[str, set[str]] = {}
-    for panel in panels(gather(whole), whole):
+    for panel in panels(gather(whole)):
         for charts in panel.views.values():
             for name, mark in legend(charts).items():
                 seen.setdefault(name, set()).add(mark.color)
@@ -165,38 +223,123 @@ def test_a_method_has_one_color_everywhere(whole: Path) -> None:
 def test_steps_are_of_the_median_run_and_who_never_came_there_counts_as_last() -> None:
     steps = np.array([10.0, 20.0, 30.0])
     runs = np.array([[0.0, 1.0, 1.0], [0.0, 0.5, 0.9], [0.0, 0.0, 0.0]])
-    row = milestones.milestone(Bundle("t", "smec", steps, runs, 30.0))
+    row = milestones.milestone(Bundle("t", "smec", steps, runs, 30.0, True))
     assert (row["first_success_step"], row["runs_with_success"]) == (20.0, 2)
     assert (row["steps_to_90"], row["runs_at_90"]) == (30.0, 2)
     assert row["iqm_low"] <= row["iqm"] <= row["iqm_high"]
-    worse = milestones.milestone(Bundle("t", "smec", steps, runs[1:] * 0.9, 30.0))
+    worse = milestones.milestone(Bundle("t", "smec", steps, runs[1:] * 0.9, 30.0, True))
     assert np.isnan(worse["steps_to_90"]) and worse["runs_at_90"] == 0
     assert milestones.interval(0.5, np.nan, np.nan) == milestones.spread(0.5, 0.0, 1) == "50 %"
 
 
-def test_a_claim_is_judged_by_the_interval(tmp_path: Path) -> None:
+def test_a_claim_is_judged_by_interval_and_permutations(tmp_path: Path) -> None:
     cells = [cell("pointmaze/u", label, 0, 100) for label in ("smec", "scratch", "qmp")]
     found = gather(write_suite(tmp_path, cells))
-    high, low = np.array([0.8, 0.9, 0.85]), np.array([0.1, 0.2, 0.3])
+    high, low = np.array([0.8, 0.9, 0.85, 0.95]), np.array([0.1, 0.2, 0.3, 0.4])
 
     def judge(ours: object, theirs: object) -> str:
         areas = {"smec": {"pointmaze/u": ours}, "scratch": {"pointmaze/u": theirs}}
-        evidence = verdicts.Evidence(found, tmp_path, areas)  # type: ignore[arg-type]
+        evidence = verdicts.Evidence(found, areas)  # type: ignore[arg-type]
         finding = verdicts.above(evidence, "smec", "scratch")
         assert finding is not None
         return finding.verdict
 
     assert [judge(high, low), judge(low, high), judge(high, high)] == ["agrees", "differs", "open"]
-    assert judge(high[:1], low[:1]) == "open"  # one run says nothing
-    evidence = verdicts.Evidence(found, tmp_path, {"smec": {"pointmaze/u": high}})
+    for few in (1, 2, 3):  # even the clearest split of three and three is one in ten
+        assert judge(high[:few], low[:few]) == judge(low[:few], high[:few]) == "open"
+    evidence = verdicts.Evidence(found, {"smec": {"pointmaze/u": high}})
     assert verdicts.above(evidence, "smec", "scratch") is None
-    three = {"smec": {"u": high}, "scratch": {"u": low}, "qmp": {"u": low / 2}}
-    alone = verdicts.only_one_above_scratch(verdicts.Evidence(found, tmp_path, three))
-    assert alone == ("above on every task: smec", "agrees")
-    three["qmp"] = {"u": high}
-    assert (
-        verdicts.only_one_above_scratch(verdicts.Evidence(found, tmp_path, three))[1] == "differs"
-    )
+
+
+def test_settings_are_shown_on_the_tasks_that_all_have_without_a_verdict(tmp_path: Path) -> None:
+    labels = ("h=H/50", "h=H/20", "h=H/10")
+    cells = [cell("pointmaze/u", label, seed, 9_000, method="smec") for label in labels
+             for seed in range(2)]  # fmt: skip
+    for facts in cells:
+        write_cell(tmp_path, facts)
+    panel = claims.panel(gather(write_suite(tmp_path, cells, "sensitivity-h")))
+    assert panel is not None
+    rows = panel.tables[0].rows.set_index("the_paper_says")
+    assert not any(says.startswith("only") for says in rows.index)
+    alike = rows.loc["longer h are much alike"]
+    assert alike["verdict"] == "no test" and all(f"{n} " in alike["here"] for n in labels)
+    one, two = np.array([0.2, 0.4]), np.array([0.9])
+    areas = {"c=1": {"u": one, "two": two}, "c=5": {"u": one}}
+    finding = verdicts.height_of_settings(verdicts.Evidence(gather(tmp_path), areas))
+    assert finding == ("mean heights: c=1 30 %, c=5 30 %", "no test")
+
+
+def test_who_alone_is_above_scratch_has_no_verdict_and_needs_every_line(tmp_path: Path) -> None:
+    cells = [cell("u", label, 0, 100) for label in ("smec", "scratch", "qmp")]
+    found = gather(write_suite(tmp_path, cells))
+    high, low = np.array([0.8, 0.9]), np.array([0.1, 0.2])
+
+    def alone(**areas: dict[str, np.ndarray]) -> tuple[str, str] | None:
+        return verdicts.only_one_above_scratch(verdicts.Evidence(found, areas))
+
+    both, base = {"u": high, "two": high}, {"u": low, "two": low}
+    mixed = {"u": low / 2, "two": high}
+    assert alone(smec=both, scratch=base, qmp=mixed) == ("mean above on all of 2: smec", "no test")
+    assert alone(smec=both, scratch=base, qmp=both) == (
+        "mean above on all of 2: smec, qmp", "no test",
+    )  # fmt: skip
+    for qmp in ({}, {"s": high}, {"u": high}):
+        finding = alone(smec=both, scratch=base, qmp=qmp)
+        assert finding is not None and finding[1] == "open"
+    finding = alone(smec=both, scratch=base)
+    assert finding is not None and finding[1] == "open"
+    assert alone(smec=both, qmp=both) is None
+
+
+def with_values(found: Gathered, rows: Sequence[tuple[str, float, str, float, float]]) -> Gathered:
+    """Cell, step, policy, estimate and realized return of each compared state."""
+    cells = found.cells.set_index("cell")
+    columns = ["cell", "step", "policy", "estimate", "realized"]
+    table = pd.DataFrame(rows, columns=columns).assign(discount=0.9, steps=50)
+    facts = {n: [cells.loc[c, n] for c in table["cell"]] for n in HEAD[1:]}
+    return found._replace(values=table.assign(**facts))
+
+
+def test_values_are_those_gathered_at_stages_of_their_run(tmp_path: Path) -> None:
+    cells = [cell("pointmaze/u", "smec", seed, 2_000) for seed in range(2)]
+    a, b = (facts["name"] for facts in cells)
+    found = gather(write_suite(tmp_path, cells))
+    assert promises.panel(found) is None
+    rows = [(a, 10, "ne", 1.0, 3.0), (b, 100, "ne", 5.0, 3.0), (a, 101, "ne", 2.0, 2.0)]
+    panel = promises.panel(with_values(found, rows))
+    assert panel is not None
+    table = panel.tables[0].rows
+    assert table[["step", "estimate", "realized", "error"]].to_numpy().tolist() == [
+        [100, 3, 3, 2], [200, 2, 2, 0]  # off by 2 to either side is not right
+    ]  # fmt: skip
+
+
+def test_errors_of_values_do_not_cancel_and_are_tested_run_by_run(tmp_path: Path) -> None:
+    lines = ("smec", "smec/no-truncation")
+    cells = [cell("pointmaze/u", n, seed, 900) for n in lines for seed in range(4)]
+    found = gather(write_suite(tmp_path, cells, "value-accuracy"))
+    found = found._replace(cells=found.cells.assign(state="complete"))
+    rows = [(cells[0]["name"], 9.0, "task", 100.0, 1.0)]
+    for facts in cells:
+        far = (0.5 if facts["label"] == "smec" else 2.0) + facts["seed"] / 100
+        rows += [(facts["name"], 9.0, "ne", 1.0 + sign * far, 1.0) for sign in (-1, 1)]
+
+    def judge(rows: list[tuple[str, float, str, float, float]]) -> tuple[str, str] | None:
+        evidence = verdicts.look(with_values(found, rows))
+        return verdicts.truer_with_short_horizons(evidence)
+
+    errors = promises.relative_errors(with_values(found, rows))
+    assert errors["smec"]["pointmaze/u"] == pytest.approx([0.5, 0.51, 0.52, 0.53])
+    assert errors["smec/no-truncation"]["pointmaze/u"] == pytest.approx([2.0, 2.01, 2.02, 2.03])
+    finding = judge(rows)
+    assert finding is not None and finding[1] == "agrees" and "0.52 with short" in finding[0]
+    finding = judge([row for row in rows if not row[0].endswith("s3")])
+    assert finding is not None and finding[1] == "open"  # three runs against three
+    nobody = found._replace(cells=found.cells.assign(state="running"))
+    assert promises.relative_errors(with_values(nobody, rows)) == {}
+    finding = verdicts.truer_with_short_horizons(verdicts.look(with_values(nobody, rows)))
+    assert finding is not None and finding.verdict == "open"
+    assert verdicts.truer_with_short_horizons(verdicts.look(found)) is None
 
 
 def test_the_priors_share_of_each_tenth_is_that_by_hand(whole: Path) -> None:
@@ -208,6 +351,19 @@ def test_the_priors_share_of_each_tenth_is_that_by_hand(whole: Path) -> None:
     own = table.loc[("pointmaze/two", "smec")]
     assert own[7] == pytest.approx(priors[6_000.0]) and own[7] > 0  # (5,400, 6,300] of 9,000
     assert np.isnan(own[1])  # no row is logged before step 1,000
+
+
+def test_the_spread_of_shares_is_that_of_all_other_tables(tmp_path: Path) -> None:
+    cells = [cell("pointmaze/u", "smec", seed, 9_000) for seed in range(2)]
+    for facts in cells:
+        write_cell(tmp_path, facts)
+    found = gather(write_suite(tmp_path, cells))
+    shares = np.where(found.use["seed"].eq(0), 0.2, 0.6)
+    panel = use.areas(found._replace(use=found.use.assign(share=shares)))
+    assert panel is not None
+    table = panel.tables[1].rows
+    assert len(table) > 1 and table["mean"].to_numpy() == pytest.approx(0.4)
+    assert table["std"].to_numpy() == pytest.approx(0.2) and table["runs"].eq(2).all()
 
 
 def test_a_long_training_is_drawn_at_few_places(whole: Path) -> None:

@@ -97,6 +97,34 @@ def test_a_page_is_made_once_for_each_state_of_the_files(tmp_path: Path) -> None
     assert version([tmp_path]) == seen
 
 
+def test_a_file_that_goes_away_meanwhile_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = version([tmp_path])
+    monkeypatch.setattr(Path, "is_file", lambda path: True)  # it was there a moment ago
+    assert version([tmp_path]) == before
+
+
+def test_a_page_that_cannot_be_made_is_one_line_and_made_later(
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made, fine = server.watch._subject.make, [False]
+
+    def make() -> object:
+        if not fine[0]:
+            raise ValueError("half a\nline")
+        return made()
+
+    server.watch._subject = Subject([tmp_path / "s"], make)  # type: ignore[arg-type]
+    for name in ("", "content"):
+        assert ask(server, f"/{server.token}/{name}") == (
+            503, b"not now (ValueError: half a line)\n",
+        )  # fmt: skip
+    assert capsys.readouterr() == ("", "")
+    fine[0] = True
+    assert ask(server, f"/{server.token}/")[0] == 200
+
+
 def test_what_cannot_be_watched_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

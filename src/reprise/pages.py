@@ -68,7 +68,7 @@ def suite_content(folder: Path) -> Content:
     from reprise.atlas import content
     from reprise.gather import gather
 
-    return content(gather(folder), folder)
+    return content(gather(folder))
 
 
 def run_content(runs: Sequence[Path], picture: Picture | None) -> Content:

@@ -15,6 +15,7 @@ from scipy import stats
 
 Scores = NDArray[np.float64]
 REPS = 2_000
+SHUFFLES = 10_000
 BATCH = 200
 """Resamples at a time: bounds the memory, not the result."""
 
@@ -57,6 +58,20 @@ def improvement_interval(
     """The probability of improvement with its stratified bootstrap interval."""
     value = probability_of_improvement(ours, theirs)
     return Estimate(value, *map(float, _interval([*ours, *theirs], _wins, rng, reps)))
+
+
+def improvement_p_value(
+    ours: Sequence[Scores], theirs: Sequence[Scores], rng: np.random.Generator, reps: int = SHUFFLES
+) -> float:
+    """How often runs that change sides at random, task by task, are as far from an even match."""
+    pooled = [np.concatenate(pair) for pair in zip(ours, theirs, strict=True)]
+    mixed = [rng.permuted(np.tile(runs, (reps, 1)), axis=1) for runs in pooled]
+    first = [runs[:, : len(own)] for runs, own in zip(mixed, ours, strict=True)]
+    second = [runs[:, len(own) :] for runs, own in zip(mixed, ours, strict=True)]
+    seen = abs(probability_of_improvement(ours, theirs) - 0.5)
+    # What was seen is itself one of the shuffles, so that no p-value is zero.
+    as_far = np.abs(_wins(*first, *second, axis=1) - 0.5) >= seen - 1e-9
+    return float((1 + as_far.sum()) / (1 + reps))
 
 
 def _wins(*samples: Scores, axis: int) -> Any:

@@ -8,6 +8,7 @@ import secrets
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -44,7 +45,8 @@ def version(folders: Sequence[Path]) -> str:
         for home in sorted({folder, *folder.glob("runs/*")}):
             for name in FILES:
                 path = home / name
-                if path.is_file():
+                # A file may go away at any time: asking first whether it is there is no help.
+                with suppress(FileNotFoundError, NotADirectoryError):
                     fact = path.stat()
                     digest.update(f"{path}\0{fact.st_mtime_ns}\0{fact.st_size}\n".encode())
     return digest.hexdigest()[:16]
@@ -142,8 +144,13 @@ class _Handler(BaseHTTPRequestHandler):
     server: Server  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def do_GET(self) -> None:
-        """The page or one of its two answers; 403 for everything else."""
-        found = self.server.answer(self.path, self.headers.get("Host", ""))
+        """The page or one of its two answers; 403 for everything else, 503 if none can be made."""
+        try:
+            found = self.server.answer(self.path, self.headers.get("Host", ""))
+        # Files that are being written may be in any state; the next request may find them whole.
+        except Exception as error:
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            return self._send(503, "text/plain; charset=utf-8", f"not now ({why})\n".encode())
         if found is None:
             return self._send(403, "text/plain", b"no\n")
         self._send(200, *found)

@@ -16,9 +16,9 @@ __all__ = ["Content", "content", "shell", "write"]
 def write(folder: Path, out: Path, csv: Path | None = None, figures: Path | None = None) -> Path:
     """Write the page of a suite; if asked, each table as a CSV and each figure as PDF and PNG."""
     found = gather(folder)
-    sections = panels(found, folder)
+    sections = panels(found)
     make_folder(out.parent)
-    write_text(out, shell(content(found, folder, sections)))
+    write_text(out, shell(content(found, sections)))
     if csv is not None:
         make_folder(csv)
         for table in [runs(found), *(table for panel in sections for table in panel.tables)]:

@@ -53,7 +53,7 @@ def bundles(found: Gathered) -> list[Bundle]:
         if len(shared):
             steps, runs = shared.index.to_numpy(np.float64), shared.to_numpy(np.float64).T
             last = max(float(budget[cell]) for cell in shared.columns)
-            result.append(Bundle(str(task), str(label), steps, runs, last))
+            result.append(Bundle(str(task), str(label), steps, runs, last, bool(len(over))))
     return result
 
 

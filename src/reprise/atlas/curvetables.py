@@ -20,6 +20,8 @@ class Bundle(NamedTuple):
     runs: Numbers
     """One row per run."""
     budget: float
+    complete: bool
+    """Whether every run came to its end: others may be drawn, but not compared."""
 
 
 class Together(NamedTuple):

@@ -34,22 +34,23 @@ def panel(found: Gathered) -> Panel | None:
 
 
 CAPTION = (
-    f"Final success is the mean of a run's last {LAST} evaluations; ± is one standard deviation "
-    "over runs. The interquartile mean (IQM) leaves out the best and the worst quarter of the "
-    "runs. Square brackets are 95 % intervals by stratified bootstrap: runs are redrawn within "
-    f"each task {statistics.REPS:,} times; a task with one run has none. The probability is that "
-    "of a run of the first line beating a run of this one on the same task, where a tie counts "
-    "half. Steps are those of the median run, counted at evaluations, and a run that never came "
-    "there counts as last; in round brackets the runs that did. The area is the mean height of the "
-    "success curve."
+    f"Complete runs only. Final success is the mean of a run's last {LAST} evaluations; ± is one "
+    "standard deviation over runs. The interquartile mean (IQM) leaves out the best and the worst "
+    "quarter of the runs. Square brackets are 95 % intervals by stratified bootstrap: runs are "
+    f"redrawn within each task {statistics.REPS:,} times; a task with one run has none. The "
+    "probability is that of a run of the first line beating a run of this one on the same task, "
+    "where a tie counts half. Steps are those of the median run, counted at evaluations, and a run "
+    "that never came there counts as last; in round brackets the runs that did. The area is the "
+    "mean height of the success curve."
 )
 
 
 def judged(found: Gathered) -> list[Bundle]:
-    """The runs of tasks in which there is such a thing as success."""
+    """The complete runs of tasks in which there is such a thing as success."""
     return [
         bundle for bundle in curves.bundles(found)
-        if curves.success_or_return(found.curves, bundle.task) == "success_any"
+        if bundle.complete
+        and curves.success_or_return(found.curves, bundle.task) == "success_any"
     ]  # fmt: skip
 
 

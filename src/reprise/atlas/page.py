@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 from importlib.resources import files
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -56,9 +55,9 @@ class View(NamedTuple):
     plots: list[Plot]
 
 
-def content(found: Gathered, folder: Path, sections: list[Panel] | None = None) -> Content:
+def content(found: Gathered, sections: list[Panel] | None = None) -> Content:
     """The sections of the page, and the figures in them by key."""
-    sections = panels(found, folder) if sections is None else sections
+    sections = panels(found) if sections is None else sections
     figures: dict[str, Any] = {}
     shown = [(panel, [_view(panel, i, figures) for i in range(len(panel.views))],
               [_table(table) for table in panel.tables]) for panel in sections]  # fmt: skip

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 
 from reprise.atlas import claims, continual, curves, milestones, promises, studies, timelines, use
@@ -13,17 +11,17 @@ from reprise.gather import Gathered
 READY = ("complete",)
 
 
-def panels(found: Gathered, folder: Path) -> list[Panel]:
+def panels(found: Gathered) -> list[Panel]:
     """Everything that can be drawn now."""
     some = (
         curves.panel(found),
         milestones.panel(found),
-        claims.panel(found, folder),
+        claims.panel(found),
         continual.panel(found),
         use.areas(found),
         timelines.panel(found),
         use.settings(found),
-        promises.panel(found, folder),
+        promises.panel(found),
         studies.cost(found),
         studies.zero_shot(found),
     )

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from io import StringIO
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
-from reprise.atlas.chart import Line, Lines, Panel, Table
+from reprise.atlas.chart import Line, Lines, Numbers, Panel, Table
 from reprise.atlas.use import name_of, paint, shown
 from reprise.gather import Gathered
 from reprise.report.canvas import policy_label
 from reprise.report.palette import INK, TASK
-
-FILE = "values.csv"
-"""In a run folder: each head's estimate beside the return from the same state."""
+from reprise.report.tables import numbers
 
 PROMISED, REALIZED = "promised at episode starts", "realized"
 STAGES = 20
 """Points along training to which comparisons are rounded: each state is compared only once."""
 
 
-def panel(found: Gathered, folder: Path) -> Panel | None:
+def panel(found: Gathered) -> Panel | None:
     """At episode starts for the task policy, and from visited states for every head."""
     charts = [*_starts(found)]
     tables: list[Table] = []
@@ -31,7 +26,7 @@ def panel(found: Gathered, folder: Path) -> Panel | None:
         columns = ["value_start", "return_discounted"]
         means = found.curves.groupby(keys, sort=False)[columns].mean().dropna().reset_index()
         tables.append(Table("promises", "At the start of evaluation episodes", means))
-    compared = _compared(found, folder)
+    compared = _compared(found)
     if len(compared):
         charts += _heads(compared, found)
         tables.append(Table("value-accuracy", "From visited states", compared))
@@ -44,7 +39,8 @@ CAPTION = (
     "The critic's promise (solid) beside the discounted return that came of it (dashed), means "
     "over seeds: a promise above the return is over-estimation. At episode starts the task policy "
     "is judged; where runs recorded values.csv, every head is, by its own discount, from states "
-    "that training visited."
+    "that training visited. In the table, the error is the mean distance of the two, state by "
+    "state: means of both may agree where no single promise is right."
 )
 UPWARD = "discounted return"
 
@@ -63,29 +59,15 @@ def _starts(found: Gathered) -> list[Lines]:
     return charts
 
 
-def _compared(found: Gathered, folder: Path) -> pd.DataFrame:
-    """Means of each policy's estimate and return at each step, over seeds and states."""
-    parts: list[pd.DataFrame] = []
-    for cell in found.suite["cells"]:
-        path = folder / cell["run"] / FILE
-        if path.is_file():
-            facts = {name: cell[name] for name in ("task", "label", "method")}
-            parts.append(_read(path, float(cell["steps"])).assign(**facts))
-    if not parts:
-        return pd.DataFrame()
-    keys = ["task", "label", "method", "policy", "step"]
-    return pd.concat(parts).groupby(keys, sort=False)[["estimate", "realized"]].mean().reset_index()
-
-
-def _read(path: Path, steps: float) -> pd.DataFrame:
-    """The whole lines of a file that may be growing, their steps rounded up to a stage."""
-    written = path.read_text(encoding="utf-8")
-    whole = written[: written.rfind("\n") + 1] or "step,policy,estimate,realized\n"
-    table = pd.read_csv(StringIO(whole), dtype={"policy": str}, keep_default_na=False)
-    for name in ("step", "estimate", "realized"):
-        table[name] = pd.to_numeric(table[name], errors="coerce").astype(np.float64)
-    width = max(1.0, steps / STAGES)
-    return table.assign(step=np.ceil(table["step"] / width) * width)
+def _compared(found: Gathered) -> pd.DataFrame:
+    """Means of each policy's estimate, return and error at each stage, over seeds and states."""
+    budget = dict(zip(found.cells["cell"], found.cells["steps"], strict=True))
+    steps = np.array([float(budget[cell]) for cell in found.values["cell"]])
+    width = np.maximum(1.0, steps / STAGES)
+    staged = found.values.assign(step=np.ceil(numbers(found.values, "step") / width) * width)
+    keys, columns = ["task", "label", "method", "policy", "step"], ["estimate", "realized", "error"]
+    off = staged.assign(error=_off(staged))
+    return off.groupby(keys, sort=False)[columns].mean().reset_index()
 
 
 def _heads(compared: pd.DataFrame, found: Gathered) -> list[Lines]:
@@ -103,12 +85,20 @@ def _heads(compared: pd.DataFrame, found: Gathered) -> list[Lines]:
     return charts
 
 
-def relative_errors(found: Gathered, folder: Path) -> dict[str, float]:
-    """For each line: how far the priors' heads are off, over the size of what came."""
-    compared = _compared(found, folder)
-    if compared.empty:
-        return {}
-    priors = compared[~compared["policy"].eq("task")].dropna()
-    off = (priors["estimate"] - priors["realized"]).abs().groupby(priors["label"]).sum()
-    size = priors["realized"].abs().groupby(priors["label"]).sum()
-    return {str(n): float(off[n] / size[n]) for n in off.index if size[n] > 0}
+def relative_errors(found: Gathered) -> dict[str, dict[str, Numbers]]:
+    """By line and task, for each complete run: the error of the priors' heads over the returns."""
+    done = found.cells.loc[found.cells["state"].eq("complete"), "cell"]
+    priors = found.values[found.values["cell"].isin(done) & ~found.values["policy"].eq("task")]
+    known = priors.dropna(subset=["estimate", "realized"])
+    # Each state by itself: too high here and too low there is not right on average.
+    sizes = known.assign(off=_off(known), size=known["realized"].abs())
+    sums = sizes.groupby(["label", "task", "cell"], sort=False)[["off", "size"]].sum()
+    sums = sums[sums["size"] > 0]
+    errors: dict[str, dict[str, Numbers]] = {}
+    for (label, task), runs in (sums["off"] / sums["size"]).groupby(["label", "task"], sort=False):
+        errors.setdefault(str(label), {})[str(task)] = runs.to_numpy(np.float64)
+    return errors
+
+
+def _off(values: pd.DataFrame) -> pd.Series:
+    return (values["estimate"] - values["realized"]).abs()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,15 +16,15 @@ from reprise.report.tables import numbers
 from reprise.report.wording import number, percent
 
 AGREES, DIFFERS, OPEN, NONE = "agrees", "differs", "open", "no test"
+LEVEL = 0.05
 
 
 class Evidence(NamedTuple):
     """All that a judgement may look at."""
 
     found: Gathered
-    folder: Path
     areas: dict[str, dict[str, Numbers]]
-    """By line and task: the mean height of each run's success curve."""
+    """By line and task: the mean height of each complete run's success curve."""
 
 
 class Finding(NamedTuple):
@@ -34,13 +34,16 @@ class Finding(NamedTuple):
     verdict: str
 
 
-def look(found: Gathered, folder: Path) -> Evidence:
+UNFINISHED = Finding("no task has complete runs of both", OPEN)
+
+
+def look(found: Gathered) -> Evidence:
     """Everything in one place."""
     areas: dict[str, dict[str, Numbers]] = {}
     for bundle in judged(found):
         each = np.array([statistics.area(bundle.steps, run) for run in bundle.runs])
         areas.setdefault(bundle.label, {})[bundle.task] = each
-    return Evidence(found, folder, areas)
+    return Evidence(found, areas)
 
 
 def above(evidence: Evidence, ours: str, theirs: str) -> Finding | None:
@@ -49,15 +52,29 @@ def above(evidence: Evidence, ours: str, theirs: str) -> Finding | None:
     idle = _without_priors(evidence.found, ours)
     tasks = [task for task in mine if task in yours and task not in idle]
     if not tasks:
-        return None
+        return _unfinished(evidence.found, ours, theirs)
     above = sum(mine[task].mean() > yours[task].mean() for task in tasks)
-    better = statistics.improvement_interval(
-        [mine[t] for t in tasks], [yours[t] for t in tasks], np.random.default_rng(curves.SEED)
-    )
-    verdict = AGREES if better.low > 0.5 else DIFFERS if better.high < 0.5 else OPEN
-    return Finding(
-        f"higher on {above} of {len(tasks)} tasks; probability {interval(*better)}", verdict
-    )
+    tested = _test([mine[task] for task in tasks], [yours[task] for task in tasks])
+    return Finding(f"higher on {above} of {len(tasks)} tasks; {tested.here}", tested.verdict)
+
+
+def _test(ours: Sequence[Numbers], theirs: Sequence[Numbers]) -> Finding:
+    """Task by task: are runs of the first likelier to be higher, beyond interval and chance."""
+    better = statistics.improvement_interval(ours, theirs, np.random.default_rng(curves.SEED))
+    p = statistics.improvement_p_value(ours, theirs, np.random.default_rng(curves.SEED))
+    # The interval alone is sure of two runs against two: redrawn, they are as far apart again.
+    leaning = AGREES if better.low > 0.5 else DIFFERS if better.high < 0.5 else OPEN
+    verdict = leaning if p <= LEVEL else OPEN
+    return Finding(f"probability {interval(*better)}, p = {number(p)}", verdict)
+
+
+def _unfinished(found: Gathered, ours: str, theirs: str) -> Finding | None:
+    """Lines of which runs have begun, but which no task has complete runs of."""
+    begun = found.curves.dropna(subset=["success_any"])
+    mine, yours = (set(begun.loc[begun["label"] == name, "task"]) for name in (ours, theirs))
+    if not mine & yours - _without_priors(found, ours):
+        return None
+    return UNFINISHED
 
 
 def _without_priors(found: Gathered, label: str) -> set[str]:
@@ -68,31 +85,34 @@ def _without_priors(found: Gathered, label: str) -> set[str]:
 
 
 def only_one_above_scratch(evidence: Evidence) -> Finding | None:
-    """Which methods are above Scratch on every task that both have."""
-    scratch = evidence.areas.get("scratch", {})
-    rivals = {n: own for n, own in evidence.areas.items() if n != "scratch" and own}
+    """Whose mean is above Scratch's on every task, without a test."""
+    labels = dict.fromkeys(map(str, evidence.found.cells["label"]))
+    scratch, rivals = evidence.areas.get("scratch"), [n for n in labels if n != "scratch"]
     if not scratch or len(rivals) < 2:
         return None
-    above = [
-        name for name, own in rivals.items()
-        if all(own[t].mean() > scratch[t].mean() for t in own if t in scratch)
-    ]  # fmt: skip
-    here = "above on every task: " + (", ".join(above) or "none")
-    return Finding(here, AGREES if above == ["smec"] else DIFFERS)
+    # A line without runs would be above on every one of its no tasks.
+    if any(set(evidence.areas.get(name, ())) != set(scratch) for name in rivals):
+        return Finding("not every line has complete runs on the same tasks", OPEN)
+    own = evidence.areas
+    above = [n for n in rivals if all(own[n][t].mean() > scratch[t].mean() for t in scratch)]
+    return Finding(f"mean above on all of {len(scratch)}: {', '.join(above) or 'none'}", NONE)
 
 
-def spread_of_settings(evidence: Evidence) -> Finding | None:
-    """How far settings are apart; that they are alike cannot be tested."""
+def height_of_settings(evidence: Evidence) -> Finding | None:
+    """How high each setting is on the tasks that all have; that they are alike has no test."""
     if len(evidence.areas) < 2:
         return None
-    means = [np.mean([runs.mean() for runs in own.values()]) for own in evidence.areas.values()]
-    here = f"mean heights from {percent(float(min(means)))} to {percent(float(max(means)))}"
-    return Finding(here, NONE)
+    tasks = set.intersection(*(set(own) for own in evidence.areas.values()))
+    if not tasks:
+        return Finding("no task has complete runs of every setting", NONE)
+    means = {n: np.mean([own[t].mean() for t in tasks]) for n, own in evidence.areas.items()}
+    heights = ", ".join(f"{name} {percent(float(mean))}" for name, mean in means.items())
+    return Finding(f"mean heights: {heights}", NONE)
 
 
 def weaned(evidence: Evidence) -> Finding | None:
     """Whether priors act less in the second half of training, task by task."""
-    table = weaning.shares(evidence.found)
+    table = weaning.shares(_complete(evidence.found))
     table = table[table["label"].eq("smec")].dropna()
     if table.empty:
         return None
@@ -102,6 +122,12 @@ def weaned(evidence: Evidence) -> Finding | None:
     here = f"on {less} of {len(first)} tasks; {percent(first.mean())} of the steps in the first "
     here += f"half of training, {percent(second.mean())} in the second"
     return Finding(here, AGREES if less == len(first) else DIFFERS if less == 0 else OPEN)
+
+
+def _complete(found: Gathered) -> Gathered:
+    """The same without what unfinished runs have recorded of their beginning."""
+    done = found.cells.loc[found.cells["state"].eq("complete"), "cell"]
+    return found._replace(use=found.use[found.use["cell"].isin(done)])
 
 
 def price(evidence: Evidence) -> Finding | None:
@@ -125,10 +151,15 @@ def goal_never_reached(evidence: Evidence) -> Finding | None:
 
 
 def truer_with_short_horizons(evidence: Evidence) -> Finding | None:
-    """Which heads are farther off, over the size of what came."""
-    errors = promises.relative_errors(evidence.found, evidence.folder)
-    if not {"smec", "smec/no-truncation"} <= set(errors):
+    """Whether the heads of runs with full horizons are farther off, over the size of what came."""
+    lines, errors = ("smec", "smec/no-truncation"), promises.relative_errors(evidence.found)
+    if not set(lines) <= set(evidence.found.values["label"]):
         return None
-    short, full = errors["smec"], errors["smec/no-truncation"]
-    here = f"error over mean return: {number(short)} with short horizons, {number(full)} without"
-    return Finding(here, AGREES if short < full else DIFFERS)
+    short, full = (errors.get(line, {}) for line in lines)
+    tasks = [task for task in short if task in full]
+    if not tasks:
+        return UNFINISHED
+    tested = _test([full[task] for task in tasks], [short[task] for task in tasks])
+    means = [float(np.mean([own[t].mean() for t in tasks])) for own in (short, full)]
+    here = f"error over mean return: {number(means[0])} with short horizons, {number(means[1])} "
+    return Finding(f"{here}without; larger without: {tested.here}", tested.verdict)

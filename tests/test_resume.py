@@ -11,7 +11,9 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ import pytest
 from digest import digest, replay
 from reprise.errors import UserError
 from reprise.execute import Listener, Outcome, execute
+from reprise.folder import Manifest
 from reprise.methods.smec import smec
 from reprise.priors import resolve, save
 from reprise.spec import Run
@@ -79,6 +82,21 @@ def test_a_run_that_died_continues_to_the_same_files(
     play(recipe(library), tmp_path / "run")
     assert digest(tmp_path / "run") == digest(straight)
     assert replay(tmp_path / "run") == replay(straight)
+
+
+def test_the_hours_of_a_run_that_died_are_not_forgotten(
+    library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks = count(0.0, 10.0)  # whoever looks at the clock finds it ten seconds later
+    clock = SimpleNamespace(perf_counter=lambda: next(ticks))
+    monkeypatch.setattr("reprise.execute.time", clock)
+    interrupted(recipe(library), tmp_path / "run", 250)
+    spent = Manifest(tmp_path / "run").record["seconds"]
+    assert spent >= 40.0  # reports at 50, 100, 150 and 200, each with a checkpoint
+    next_began = next(ticks)
+    outcome = play(recipe(library), tmp_path / "run")
+    assert outcome.seconds == spent + next(ticks) - next_began - 20.0
+    assert Manifest(tmp_path / "run").record["seconds"] == outcome.seconds
 
 
 def test_a_run_that_died_before_its_first_checkpoint_starts_again(

@@ -178,6 +178,26 @@ def test_a_folder_belongs_to_one_suite(tmp_path: Path) -> None:
     assert (first["priors"], first["needs"]) == ("zoo:pointmaze", [])
 
 
+def test_a_row_of_tasks_may_grow_but_not_fork(tmp_path: Path) -> None:
+    def ask(*tasks: str, seeds: int = 2, method: str = "smec") -> None:
+        choice = Choice(tuple(f"pointmaze/{task}" for task in tasks), seeds=seeds)
+        settle(suite("continual", SMOKE, choice, method=method), tmp_path)
+
+    ask("u", "medium")
+    for other in (("u", "two"), ("two",), ("medium", "u")):
+        with pytest.raises(UserError, match="choose another --out"):
+            ask(*other)
+    ask("u", "medium", "two")
+    ask("u")
+    ask("u", "medium", seeds=3)
+    ask("u", "medium", "two", "s", method="cup")
+    assert {c["task"] for c in load(tmp_path)["cells"]} == {
+        f"pointmaze/{task}" for task in ("u", "medium", "two", "s")
+    }
+    with pytest.raises(UserError, match=r"holds the row pointmaze/u, .*/s, not pointmaze/u, p"):
+        ask("u", "s")
+
+
 # How long it takes.
 
 

@@ -65,6 +65,17 @@ def settle(suite: Suite, out: Path) -> None:
     if not same or found | {"cells": []} != record | {"cells": []}:
         made = f"{found.get('name')} at scale {found.get('scale')}"
         raise UserError(f"{out} holds another suite ({made}) or version; choose another --out")
+    if suite.name == "continual":
+        _one_row(found["cells"], record["cells"], out)
     added = [cell for cell in record["cells"] if cell["name"] not in known]
     if added:
         files.write_json(out / FILE, record | {"cells": [*found["cells"], *added]})
+
+
+def _one_row(known: list[dict[str, Any]], asked: list[dict[str, Any]], out: Path) -> None:
+    """A row of tasks may become longer; two rows would be shown as one that nobody learned."""
+    before, now = (list(dict.fromkeys(cell["task"] for cell in some)) for some in (known, asked))
+    common = min(len(before), len(now))
+    if before[:common] != now[:common]:
+        row = ", ".join(before)
+        raise UserError(f"{out} holds the row {row}, not {', '.join(now)}; choose another --out")

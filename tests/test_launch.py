@@ -209,3 +209,12 @@ def test_a_cluster_that_still_has_to_grow_gets_runs(
     )
     monkeypatch.setattr(cluster, "connect", lambda address, places: ray)
     assert cluster.Cluster("auto", jobs).places == places
+
+
+def test_a_failure_may_be_forgotten_while_somebody_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "exists", lambda path: True)  # as it was a moment ago
+    assert failure(tmp_path) == ""
+    (tmp_path / "failure.txt").write_text("\n")
+    assert failure(tmp_path) == "it did not say why"

@@ -11,25 +11,29 @@ import fake_suite
 from reprise import suites
 from reprise.cli import main
 from reprise.commands import comparing
+from reprise.folder import Manifest
+from reprise.gather import forward_transfers, gather
 from reprise.launch import Outcome, State
-from reprise.suites import Suite, folder_of
+from reprise.suites import Suite
 from reprise.suites.record import settle
 from reprise.terminal import ProgressLine
 
+TASKS = ("pointmaze/u", "pointmaze/two")
 
-def ended(monkeypatch: pytest.MonkeyPatch, **whys: str) -> None:
-    """Every run has been made, but for those of some methods."""
+
+def ended(monkeypatch: pytest.MonkeyPatch, whys: dict[str, str]) -> None:
+    """Every run has been made, but for some by their names."""
 
     def play(suite: Suite, out: Path, *others: Any) -> Outcome:
         out.mkdir(parents=True, exist_ok=True)
         settle(suite, out)
         states: dict[str, State] = {}
-        for cell in suite.cells:
-            why = whys.get(cell.label)
-            states[cell.name] = State.FAILED if why else State.COMPLETE
-            if why:
-                folder_of(out, cell.name).mkdir(parents=True)
-                (folder_of(out, cell.name) / "failure.txt").write_text(why)
+        for facts in suites.load(out)["cells"]:
+            name = facts["name"]
+            states[name] = State.FAILED if name in whys else State.COMPLETE
+            run = fake_suite.write_cell(out, facts)
+            if name in whys:
+                (run / "failure.txt").write_text(whys[name])
         return Outcome(states, None)
 
     monkeypatch.setattr(comparing.suites, "play", play)
@@ -42,12 +46,11 @@ def test_why_a_run_failed_is_shown_to_the_letter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     why = "not installed: pip install 'reprise[metaworld]' [/x]"
-    ended(monkeypatch, cup=why)
+    ended(monkeypatch, {"pointmaze-medium-cup-s0": why})
     out = tmp_path / "[bold]"
     assert main(["suite", "point", "--scale", "smoke", "--out", str(out)]) == 1
     said = capsys.readouterr().out
-    assert why in said and str(out) in said.replace("\n", "")
-    assert "7 of 8 runs complete" in said
+    assert why in said and f"7 of 8 runs complete: {out}\n" in said
 
 
 def test_the_path_of_a_report_is_shown_to_the_letter(
@@ -63,3 +66,35 @@ def test_a_warning_is_shown_to_the_letter(capsys: pytest.CaptureFixture[str]) ->
     run = suites.suite("point", suites.SCALES["smoke"]).cells[0].run
     ProgressLine(run, 1).warning("prior 'a[/x]' is set aside")
     assert "prior 'a[/x]' is set aside" in capsys.readouterr().err
+
+
+# How much reuse helped.
+
+
+def test_only_complete_runs_are_compared(tmp_path: Path) -> None:
+    folder = fake_suite.in_a_row(tmp_path)
+    found = gather(folder)
+    assert list(forward_transfers(found.curves, found.cells)["task"]) == list(TASKS)
+    for name, left in {"pointmaze-two-smec-s0": TASKS[0], "pointmaze-u-scratch-s0": None}.items():
+        manifest = Manifest(folder / "runs" / name)
+        manifest.note(state="running")
+        found = gather(folder)
+        table = forward_transfers(found.curves, found.cells)
+        assert list(table["task"]) == ([left] if left else [])
+
+
+def test_continual_says_which_runs_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["continual", *TASKS, "--scale", "smoke", "--steps", "9000", "--out"]
+    missing = "pointmaze-two-scratch-s0"
+    ended(monkeypatch, {missing: "no space"})
+    assert main([*command, str(tmp_path / "some")]) == 1
+    said = capsys.readouterr().out
+    assert f"{missing}: no space\n" in said
+    assert f"not complete: {missing}\n" in said
+    assert "pointmaze/u " in said and "pointmaze/two " not in said
+    ended(monkeypatch, {})
+    assert main([*command, str(tmp_path / "all")]) == 0
+    said = capsys.readouterr().out
+    assert "pointmaze/two " in said and "not complete" not in said

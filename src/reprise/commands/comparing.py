@@ -138,7 +138,8 @@ def _conclude(outcome: Outcome, out: Path, options: Launching) -> int:
         print(json.dumps(answer))
         return 1 if missing else 0
     done = len(states) - len(missing)
-    console().print(f"{done} of {len(states)} runs complete: {out}", highlight=False)
+    text = f"{done} of {len(states)} runs complete: {out}"
+    console().print(text, highlight=False, soft_wrap=True)
     for name, why in whys.items():
         console().print(f"  {name}: {why}", highlight=False, soft_wrap=True)
     _show_transfers(out)
@@ -160,9 +161,14 @@ def _show_transfers(out: Path) -> None:
         return
     from reprise.gather import forward_transfers, gather
 
-    found = forward_transfers(gather(out, switches=False).curves)
-    rows: list[dict[str, Any]] = found.to_dict("records")  # pyright: ignore
+    found = gather(out, switches=False)
+    table = forward_transfers(found.curves, found.cells)
+    rows: list[dict[str, Any]] = table.to_dict("records")  # pyright: ignore
     numbers = ("area", "area_scratch", "transfer")
     rows = [row | {name: f"{row[name]:.3f}" for name in numbers} for row in rows]
     if rows:
         show(rows, as_json=False)
+    unfinished = found.cells.loc[found.cells["state"] != "complete", "cell"]
+    if len(unfinished):
+        text = f"transfer leaves out what is not complete: {', '.join(unfinished)}"
+        console().print(text, highlight=False, soft_wrap=True)

@@ -11,6 +11,7 @@ import pytest
 
 from reprise.cli import main
 from reprise.errors import UserError
+from reprise.methods import METHODS
 from reprise.priors import resolve
 from reprise.spec import Run, decode, encode
 from reprise.suites import FIGURES, SCALES, Cell, Choice, Suite, estimate, finish, jobs, load, suite
@@ -198,6 +199,13 @@ def test_a_row_of_tasks_may_grow_but_not_fork(tmp_path: Path) -> None:
         ask("u", "s")
 
 
+def test_every_other_method_can_learn_tasks_in_a_row() -> None:
+    tasks = ["pointmaze/u", "pointmaze/medium", "pointmaze/two"]
+    for method in set(METHODS) - {"scratch", "multipolar"}:
+        assert len(sequence(tasks, SMOKE, range(1), method)) == 6
+    assert len(sequence(tasks[:2], SMOKE, range(1), "multipolar")) == 4  # nobody reuses its second
+
+
 # How long it takes.
 
 
@@ -263,6 +271,14 @@ def test_a_dry_run_shows_every_run_and_starts_none(
         (["suite", "main", "--scale", "huge"], "scale"),
         (["continual", "--method", "scratch"], "method is 'scratch'"),
         (["continual", "pointmaze/nowhere"], "unknown task 'pointmaze/nowhere'"),
+        (
+            ["continual", "pointmaze/u", "antmaze/u"],
+            "'antmaze/u' has 29 observations and 8 actions, 'pointmaze/u' has 4 and 2",
+        ),
+        (
+            ["continual", *(f"pointmaze/{n}" for n in ("u", "two", "s")), "--method", "multipolar"],
+            "method is 'multipolar'; its policies act only together with their priors",
+        ),
     ],
 )
 def test_bad_input_is_one_line(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from reprise.folder import Manifest
 from reprise.gather import forward_transfers, gather
 from reprise.launch import Outcome, State
 from reprise.suites import Suite
-from reprise.suites.record import settle
+from reprise.suites.record import CELL, settle
 from reprise.terminal import ProgressLine
 
 TASKS = ("pointmaze/u", "pointmaze/two")
@@ -98,3 +100,37 @@ def test_continual_says_which_runs_are_missing(
     assert main([*command, str(tmp_path / "all")]) == 0
     said = capsys.readouterr().out
     assert "pointmaze/two " in said and "not complete" not in said
+
+
+# A record that somebody damaged.
+
+
+def lacking(name: str) -> Callable[[dict[str, Any]], object]:
+    return lambda record: record["cells"][1].pop(name)
+
+
+DAMAGE: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "no cells": (lambda record: record.pop("cells"), "cells is missing"),
+    "no name": (lambda record: record.pop("name"), "name is missing"),
+    "cells by name": (lambda record: record.update(cells={}), "cells is {}, not a list"),
+    "a cell is a name": (lambda record: record["cells"].insert(0, "a"), "cell 0 is not a JSON"),
+    "a seed in words": (lambda record: record["cells"][0].update(seed="one"), "seed is 'one'"),
+    **{f"no {name}": (lacking(name), f"cell 1: {name} is missing") for name in CELL if name != "name"},
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("command", ["report", "watch", "suite"])
+def test_a_damaged_record_is_one_line(
+    command: str, damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = fake_suite.suite(tmp_path)
+    record = json.loads((folder / "suite.json").read_text())
+    spoil, gist = DAMAGE[damage]
+    spoil(record)
+    (folder / "suite.json").write_text(json.dumps(record))
+    words = ["point", "--scale", "small", "--out"] if command == "suite" else []
+    assert main([command, *words, str(folder)]) == 2
+    said = capsys.readouterr().err
+    assert gist in said and str(folder / "suite.json") in said
+    assert said.count("\n") == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from reprise import files
 from reprise.errors import UserError
@@ -11,6 +11,12 @@ from reprise.suites.suite import Cell, Suite
 
 SCHEMA = 1
 FILE = "suite.json"
+HEAD = {"name": str, "title": str, "scale": str, "cells": list}
+CELL = {
+    "name": str, "label": str, "run": str, "method": str, "task": str, "seed": int, "steps": int,
+    "priors": str, "refs": list, "needs": list, "recipe": str,
+}  # fmt: skip
+"""What each cell says, as `_cell` writes it."""
 
 
 def folder_of(out: Path, name: str) -> Path:
@@ -50,7 +56,21 @@ def load(out: Path) -> dict[str, Any]:
     record = files.read_json(path)
     if record.get("schema") != SCHEMA:
         raise UserError(f"{path} is not a suite of schema {SCHEMA}")
+    _require(record, HEAD, str(path))
+    for number, cell in enumerate(record["cells"]):
+        _require(cell, CELL, f"{path}: cell {number}")
     return record
+
+
+def _require(record: Any, fields: dict[str, type], where: str) -> None:
+    """Somebody else may have written it: each field is there and of its type."""
+    if not isinstance(record, dict):
+        raise UserError(f"{where} is not a JSON object; make the suite again in another --out")
+    found = cast(dict[str, Any], record)
+    for name, kind in fields.items():
+        if not isinstance(found.get(name), kind):
+            told = f"{found[name]!r:.40}, not a {kind.__name__}" if name in found else "missing"
+            raise UserError(f"{where}: {name} is {told}; make the suite again in another --out")
 
 
 def settle(suite: Suite, out: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -100,6 +101,25 @@ def test_continual_says_which_runs_are_missing(
     assert main([*command, str(tmp_path / "all")]) == 0
     said = capsys.readouterr().out
     assert "pointmaze/two " in said and "not complete" not in said
+
+
+# How many runs at a time.
+
+
+def test_what_measures_time_makes_one_run_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(comparing.os, "cpu_count", lambda: 6)
+    asked: list[int | None] = []
+    monkeypatch.setattr(comparing, "Processes", asked.append)
+    monkeypatch.setattr(comparing, "Cluster", lambda address, places: asked.append(places))
+    for name, jobs, ray in itertools.product(("cost", "point"), (None, 3), (None, "auto")):
+        comparing.Suite(name=name, jobs=jobs, ray=ray).workers()
+    assert asked == [1, 1, 3, 3, 6, None, 3, 3]
+    dry = ["--scale", "smoke", "--dry-run", "--json"]
+    for words, warned in {("cost",): 0, ("cost", "--jobs", "2"): 1, ("point",): 0}.items():
+        assert main(["suite", *words, *dry]) == 0
+        assert capsys.readouterr().err.count("make one run at a time\n") == warned
 
 
 # A record that somebody damaged.

@@ -226,6 +226,11 @@ def test_workers_share_the_hours_but_not_those_of_a_chain() -> None:
     assert finish([], 2) == 0.0
 
 
+def test_a_worker_is_not_kept_for_a_run_that_must_wait() -> None:
+    assert finish(hours((), ("0",), (), ()), 2) == 2.0
+    assert finish(hours((), ("0",), ("1",), (), (), ()), 2) == 3.0
+
+
 def test_larger_networks_more_steps_and_slower_machines_take_longer() -> None:
     small, paper = (sum(e.hours for e in estimate(suite("random", s))) for s in (SMALL, PAPER))
     assert 0 < small < paper / 10

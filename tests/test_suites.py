@@ -56,7 +56,8 @@ def test_smoke_is_one_seed_of_tiny_networks(name: str) -> None:
 
 
 def test_every_suite_says_what_it_is() -> None:
-    assert all(suite(name, SMOKE).title for name in FIGURES)
+    titles = [suite(name, SMOKE).title for name in FIGURES]
+    assert all(titles) and not any(title.endswith(".") for title in titles)
 
 
 def test_seeds_come_one_after_another_so_that_a_part_is_a_comparison() -> None:
@@ -171,6 +172,7 @@ def test_a_folder_belongs_to_one_suite(tmp_path: Path) -> None:
     before = (tmp_path / "suite.json").read_bytes()
     settle(suite("point", SMOKE), tmp_path)
     assert (tmp_path / "suite.json").read_bytes() == before
+    settle(replace(suite("point", SMOKE), title="As it was called before"), tmp_path)
     with pytest.raises(UserError, match=r"holds another suite \(point at scale smoke\)"):
         settle(suite("point", SMALL), tmp_path)
     first = load(tmp_path)["cells"][0]

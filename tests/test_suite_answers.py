@@ -135,7 +135,11 @@ DAMAGE: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "cells by name": (lambda record: record.update(cells={}), "cells is {}, not a list"),
     "a cell is a name": (lambda record: record["cells"].insert(0, "a"), "cell 0 is not a JSON"),
     "a seed in words": (lambda record: record["cells"][0].update(seed="one"), "seed is 'one'"),
-    **{f"no {name}": (lacking(name), f"cell 1: {name} is missing") for name in CELL if name != "name"},
+    **{
+        f"no {name}": (lacking(name), f"cell 1: {name} is missing")
+        for name in CELL
+        if name != "name"
+    },
 }
 
 

@@ -6,11 +6,12 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from reprise import files
-from reprise.launch import Job, Outcome, State, Workers, failure, launch
+from reprise.launch import Job, Outcome, State, Workers, cluster, failure, launch
 from reprise.launch.job import perform
 from reprise.spec import Run
 from reprise.suites import SCALES
@@ -195,3 +196,25 @@ def test_a_launch_that_breaks_lets_its_runs_save(tmp_path: Path) -> None:
     with pytest.raises(Broken):
         launch(chain(tmp_path), actors, tell)
     assert actors.stopped == 1 and actors.closed
+
+
+@pytest.mark.parametrize(
+    ("cores", "jobs", "places"), [(0.0, None, 1), (8.0, None, 8), (0.0, 3, 3), (2.0, 3, 3)]
+)
+def test_a_cluster_that_still_has_to_grow_gets_runs(
+    cores: float, jobs: int | None, places: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ray = SimpleNamespace(
+        cluster_resources=lambda: {"CPU": cores}, remote=lambda **options: lambda function: function
+    )
+    monkeypatch.setattr(cluster, "connect", lambda address, places: ray)
+    assert cluster.Cluster("auto", jobs).places == places
+
+
+def test_a_failure_may_be_forgotten_while_somebody_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "exists", lambda path: True)  # as it was a moment ago
+    assert failure(tmp_path) == ""
+    (tmp_path / "failure.txt").write_text("\n")
+    assert failure(tmp_path) == "it did not say why"

@@ -11,7 +11,9 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ import pytest
 from digest import digest, replay
 from reprise.errors import UserError
 from reprise.execute import Listener, Outcome, execute
+from reprise.folder import Manifest, read_recipe
 from reprise.methods.smec import smec
 from reprise.priors import resolve, save
 from reprise.spec import Run
@@ -79,6 +82,46 @@ def test_a_run_that_died_continues_to_the_same_files(
     play(recipe(library), tmp_path / "run")
     assert digest(tmp_path / "run") == digest(straight)
     assert replay(tmp_path / "run") == replay(straight)
+
+
+def test_a_run_continues_though_its_priors_have_moved(
+    library: Path, straight: Path, tmp_path: Path
+) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    shutil.copytree(library, old)
+    interrupted(recipe(old), tmp_path / "run", 150)
+    old.rename(new)
+    play(recipe(new), tmp_path / "run")
+    assert digest(tmp_path / "run") == digest(straight)
+    assert read_recipe(tmp_path / "run") == recipe(new)  # so that it can be evaluated there
+
+
+def test_a_run_does_not_continue_with_another_prior_of_the_same_name(
+    library: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(library, other)
+    interrupted(recipe(other), tmp_path / "run", 1)
+    before = (tmp_path / "run/run.json").read_bytes()
+    save(other / "left", policy("left", 7))
+    with pytest.raises(UserError, match="another recipe"):
+        play(recipe(other), tmp_path / "run")
+    assert (tmp_path / "run/run.json").read_bytes() == before
+
+
+def test_the_hours_of_a_run_that_died_are_not_forgotten(
+    library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks = count(0.0, 10.0)  # whoever looks at the clock finds it ten seconds later
+    clock = SimpleNamespace(perf_counter=lambda: next(ticks))
+    monkeypatch.setattr("reprise.execute.time", clock)
+    interrupted(recipe(library), tmp_path / "run", 250)
+    spent = Manifest(tmp_path / "run").record["seconds"]
+    assert spent >= 40.0  # reports at 50, 100, 150 and 200, each with a checkpoint
+    next_began = next(ticks)
+    outcome = play(recipe(library), tmp_path / "run")
+    assert outcome.seconds == spent + next(ticks) - next_began - 20.0
+    assert Manifest(tmp_path / "run").record["seconds"] == outcome.seconds
 
 
 def test_a_run_that_died_before_its_first_checkpoint_starts_again(

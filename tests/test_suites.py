@@ -11,6 +11,7 @@ import pytest
 
 from reprise.cli import main
 from reprise.errors import UserError
+from reprise.methods import METHODS
 from reprise.priors import resolve
 from reprise.spec import Run, decode, encode
 from reprise.suites import FIGURES, SCALES, Cell, Choice, Suite, estimate, finish, jobs, load, suite
@@ -55,7 +56,8 @@ def test_smoke_is_one_seed_of_tiny_networks(name: str) -> None:
 
 
 def test_every_suite_says_what_it_is() -> None:
-    assert all(suite(name, SMOKE).title for name in FIGURES)
+    titles = [suite(name, SMOKE).title for name in FIGURES]
+    assert all(titles) and not any(title.endswith(".") for title in titles)
 
 
 def test_seeds_come_one_after_another_so_that_a_part_is_a_comparison() -> None:
@@ -170,12 +172,40 @@ def test_a_folder_belongs_to_one_suite(tmp_path: Path) -> None:
     before = (tmp_path / "suite.json").read_bytes()
     settle(suite("point", SMOKE), tmp_path)
     assert (tmp_path / "suite.json").read_bytes() == before
+    settle(replace(suite("point", SMOKE), title="As it was called before"), tmp_path)
     with pytest.raises(UserError, match=r"holds another suite \(point at scale smoke\)"):
         settle(suite("point", SMALL), tmp_path)
     first = load(tmp_path)["cells"][0]
     assert first["run"] == f"runs/{first['name']}" == "runs/pointmaze-medium-smec-s0"
     assert (first["method"], first["task"], first["seed"]) == ("smec", "pointmaze/medium", 0)
     assert (first["priors"], first["needs"]) == ("zoo:pointmaze", [])
+
+
+def test_a_row_of_tasks_may_grow_but_not_fork(tmp_path: Path) -> None:
+    def ask(*tasks: str, seeds: int = 2, method: str = "smec") -> None:
+        choice = Choice(tuple(f"pointmaze/{task}" for task in tasks), seeds=seeds)
+        settle(suite("continual", SMOKE, choice, method=method), tmp_path)
+
+    ask("u", "medium")
+    for other in (("u", "two"), ("two",), ("medium", "u")):
+        with pytest.raises(UserError, match="choose another --out"):
+            ask(*other)
+    ask("u", "medium", "two")
+    ask("u")
+    ask("u", "medium", seeds=3)
+    ask("u", "medium", "two", "s", method="cup")
+    assert {c["task"] for c in load(tmp_path)["cells"]} == {
+        f"pointmaze/{task}" for task in ("u", "medium", "two", "s")
+    }
+    with pytest.raises(UserError, match=r"holds the row pointmaze/u, .*/s, not pointmaze/u, p"):
+        ask("u", "s")
+
+
+def test_every_other_method_can_learn_tasks_in_a_row() -> None:
+    tasks = ["pointmaze/u", "pointmaze/medium", "pointmaze/two"]
+    for method in set(METHODS) - {"scratch", "multipolar"}:
+        assert len(sequence(tasks, SMOKE, range(1), method)) == 6
+    assert len(sequence(tasks[:2], SMOKE, range(1), "multipolar")) == 4  # nobody reuses its second
 
 
 # How long it takes.
@@ -196,6 +226,11 @@ def test_workers_share_the_hours_but_not_those_of_a_chain() -> None:
     assert finish(hours((), (), (), ()), 2) == 2.0
     assert finish(hours((), ("0",), ("1",)), 3) == 3.0
     assert finish([], 2) == 0.0
+
+
+def test_a_worker_is_not_kept_for_a_run_that_must_wait() -> None:
+    assert finish(hours((), ("0",), (), ()), 2) == 2.0
+    assert finish(hours((), ("0",), ("1",), (), (), ()), 2) == 3.0
 
 
 def test_larger_networks_more_steps_and_slower_machines_take_longer() -> None:
@@ -243,6 +278,14 @@ def test_a_dry_run_shows_every_run_and_starts_none(
         (["suite", "main", "--scale", "huge"], "scale"),
         (["continual", "--method", "scratch"], "method is 'scratch'"),
         (["continual", "pointmaze/nowhere"], "unknown task 'pointmaze/nowhere'"),
+        (
+            ["continual", "pointmaze/u", "antmaze/u"],
+            "'antmaze/u' has 29 observations and 8 actions, 'pointmaze/u' has 4 and 2",
+        ),
+        (
+            ["continual", *(f"pointmaze/{n}" for n in ("u", "two", "s")), "--method", "multipolar"],
+            "method is 'multipolar'; its policies act only together with their priors",
+        ),
     ],
 )
 def test_bad_input_is_one_line(

@@ -86,7 +86,8 @@ def _one_line(text: str, prog: str) -> str:
 
 def _overview() -> int:
     screen = console()
-    screen.print("[bold]reprise[/]: learn a new task faster from the policies you already have\n")
+    screen.print("reprise", style="bold", end="")
+    screen.print(": learn a new task faster from the policies you already have\n")
     table = Table(box=None, show_header=False, padding=(0, 2))
     for name, command in COMMANDS.items():
         table.add_row(f"reprise {name}", (command.options.__doc__ or "").partition("\n")[0])

@@ -9,7 +9,6 @@ import time
 from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -61,7 +60,7 @@ def learn(name: str, steps: int, seed: int, folder: str) -> None:
 
 def _watch(futures: dict[str, Future[None]], folders: dict[str, Path], steps: int) -> None:
     """Follow both runs by what they write down."""
-    screen = Console(stderr=True)
+    screen = console(stderr=True)
     columns = (
         TextColumn("[bold]{task.description:8}"),
         BarColumn(bar_width=30),

@@ -100,18 +100,18 @@ class _Session:
     aside: set[int] = field(default_factory=set[int])
     last: Evaluation | None = None
     best: float = -np.inf
+    began: float = 0.0
 
     def play(self, tensorboard: bool) -> Outcome:
         """From wherever the run stands to its end, or to the first signal."""
-        began = time.perf_counter()
-        earlier = float(self.manifest.record.get("seconds", 0.0))
+        self.began = time.perf_counter() - float(self.manifest.record.get("seconds", 0.0))
         try:
             with stop_signals() as caught:
                 step = self._follow(caught, tensorboard)
         finally:
             if self.recorder:
                 self.recorder.close()
-        seconds = earlier + time.perf_counter() - began
+        seconds = time.perf_counter() - self.began
         state = "interrupted" if caught else "complete"
         self.manifest.note(state=state, ended=now(), seconds=round(seconds, 1))
         return Outcome(self.folder, step, self.last, seconds, caught[0] if caught else None)
@@ -173,6 +173,7 @@ class _Session:
             best = float(self.best) if np.isfinite(self.best) else None
             extra = {"tables": recorder.settle(), "best": best}
             checkpoint.save(self.folder / "checkpoints", progress.loop, extra)
+            self.manifest.note(seconds=round(time.perf_counter() - self.began, 1))
 
     def _announce(self, faults: Faults) -> None:
         """Say which priors have been set aside since the last report, and keep the count."""

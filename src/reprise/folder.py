@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -41,15 +42,24 @@ def claimed(folder: Path) -> Generator[None]:
 
 
 def settle_recipe(run: Run, folder: Path) -> None:
-    """Write the recipe of a new run; refuse a folder that another recipe made."""
+    """Write the recipe of a new run; refuse a folder that another recipe made.
+
+    A prior is what it is, not where it is: who moves it with its runs can still continue them.
+    """
     path = folder / "run.json"
-    if not path.exists():
-        files.write_json(path, spec.dump(run))
-    elif (found := spec.load(path)) != run:
+    found = spec.load(path) if path.exists() else None
+    if found and _anywhere(found) != _anywhere(run):
         raise UserError(
             f"{folder} was made by another recipe ({found.name} on {found.task}, {found.id}); "
             "choose another --out, or `reprise resume` to continue it"
         )
+    if found != run:
+        files.write_json(path, spec.dump(run))
+
+
+def _anywhere(run: Run) -> Run:
+    """The recipe without the places of its priors; their names, formats and hashes remain."""
+    return replace(run, priors=tuple(prior._replace(ref="") for prior in run.priors))
 
 
 def read_recipe(folder: Path) -> Run:

@@ -123,8 +123,13 @@ def _stacked(name: str, parts: list[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(some, ignore_index=True)
 
 
-def forward_transfers(curves: pd.DataFrame) -> pd.DataFrame:
-    """What reuse added on each task and seed, as a share of what Scratch left to gain."""
+def forward_transfers(curves: pd.DataFrame, cells: pd.DataFrame | None = None) -> pd.DataFrame:
+    """What reuse added on each task and seed, as a share of what Scratch left to gain.
+
+    Half a curve has another mean height than a whole one: of `cells`, only the complete count.
+    """
+    if cells is not None:
+        curves = curves[curves["cell"].isin(cells.loc[cells["state"] == "complete", "cell"])]
     areas: dict[Any, float] = {}
     for key, rows in curves.groupby(["task", "seed", "label"], sort=False):
         steps, success = numbers(rows, "step"), numbers(rows, "success_any")

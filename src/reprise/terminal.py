@@ -15,9 +15,9 @@ from reprise.spec import Run
 from reprise.train import Progress as Report
 
 
-def console() -> Console:
-    """Where answers go."""
-    return Console()
+def console(stderr: bool = False) -> Console:
+    """Where answers go; square brackets in them are somebody's names and paths, not styles."""
+    return Console(stderr=stderr, markup=False)
 
 
 class ProgressLine:
@@ -26,14 +26,14 @@ class ProgressLine:
     def __init__(self, run: Run, goal: int, label: str = ""):
         self._run, self._goal, self._label = run, goal, label or f"{run.name} {run.task}"
         self._success, self._clock, self._step = "-", time.perf_counter(), 0
-        self._console = Console(stderr=True)
+        self._console = console(stderr=True)
         self._bar: Progress | None = None
         if self._console.is_terminal:
             columns = (
-                TextColumn("[bold]{task.description}"),
+                TextColumn("{task.description}", style="bold", markup=False),
                 BarColumn(bar_width=24),
                 TaskProgressColumn(),
-                TextColumn("{task.fields[facts]}"),
+                TextColumn("{task.fields[facts]}", markup=False),
                 TimeRemainingColumn(),
             )
             self._bar = Progress(*columns, console=self._console)
@@ -84,7 +84,7 @@ class CountLine:
 
     def __init__(self, label: str, goal: int, over: int):
         self._label, self._goal, self._over = label, goal, over
-        self._console = Console(stderr=True)
+        self._console = console(stderr=True)
         self._bar: Progress | None = None
         if self._console.is_terminal:
             columns = (TextColumn("[bold]{task.description}"), BarColumn(bar_width=24))
@@ -100,7 +100,7 @@ class CountLine:
         line = f"{self._label} {self._over}/{self._goal} {text}"
         if self._bar:
             self._bar.update(self._line, completed=self._over)
-            self._bar.console.print(line, highlight=False, soft_wrap=True, markup=False)
+            self._bar.console.print(line, highlight=False, soft_wrap=True)
         else:
             print(line, file=sys.stderr, flush=True)
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 import tyro
+from rich.text import Text
 
 from reprise.assess import ZERO_SHOT
 from reprise.commands.tables import show
@@ -57,7 +58,7 @@ def check(options: Check) -> int:
     with console().status("") as status:
         rows: list[dict[str, Any]] = []
         for place, name in enumerate(priors.names):
-            status.update(f"{name}: {options.episodes} episodes of {task.id}")
+            status.update(Text(f"{name}: {options.episodes} episodes of {task.id}"))
             rows.append(_row(priors, place, task, seeds))
     if not options.json:  # a program wants everything, a person what fits on a line
         rows = [{k: v for k, v in row.items() if k not in ("sha256", *SIZES)} for row in rows]

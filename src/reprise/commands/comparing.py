@@ -23,6 +23,8 @@ from reprise.suites import SCALES, Choice, folder_of
 from reprise.terminal import CountLine, console
 
 Size = Literal["smoke", "small", "paper"]
+TIMED = "cost"
+"""The suite whose answer is how long its runs take."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Launching:
     """smoke: minutes, only to see everything work. small: one machine, a night. paper: the paper's
     steps, networks, tasks and seeds."""
     jobs: int | None = None
-    """Runs at a time, one thread each; all cores if not given."""
+    """Runs at a time, one thread each; all cores if not given, but 1 for suite cost."""
     ray: str | None = None
     """Address of a Ray cluster, or `local` to start one on this machine's loopback."""
     out: Path | None = None
@@ -58,13 +60,18 @@ class Launching:
             require_extra("results")
 
     @property
+    def limit(self) -> int | None:
+        """Runs at a time, if not as many as there are cores."""
+        return self.jobs
+
+    @property
     def places(self) -> int:
         """Runs at a time on this machine."""
-        return self.jobs or os.cpu_count() or 1
+        return self.limit or os.cpu_count() or 1
 
     def workers(self) -> Workers:
         """Who makes the runs."""
-        return Cluster(self.ray, self.jobs) if self.ray else Processes(self.places)
+        return Cluster(self.ray, self.limit) if self.ray else Processes(self.places)
 
 
 @dataclass(frozen=True)
@@ -79,11 +86,19 @@ class Suite(Launching):
     methods: tuple[str, ...] = ()
     """Only these lines of the suite, by label or method (`--dry-run` shows them)."""
 
+    @property
+    def limit(self) -> int | None:
+        """One where time is what is measured: runs beside each other slow each other down."""
+        return self.jobs or (1 if self.name == TIMED else None)
+
 
 def suite(options: Suite) -> int:
     """Launch it, or say what it would take."""
     if options.name not in suites.FIGURES:
         raise unknown("suite", options.name, suites.FIGURES)
+    if options.name == TIMED and options.places > 1:
+        text = f"jobs is {options.jobs}; suite {TIMED!r} measures time: make one run at a time"
+        print(f"warning: {text}", file=sys.stderr)
     choice = Choice(options.tasks, options.methods, options.seeds, options.steps)
     return _play(suites.suite(options.name, SCALES[options.scale], choice), options)
 
@@ -138,7 +153,8 @@ def _conclude(outcome: Outcome, out: Path, options: Launching) -> int:
         print(json.dumps(answer))
         return 1 if missing else 0
     done = len(states) - len(missing)
-    console().print(f"{done} of {len(states)} runs complete: {out}", highlight=False)
+    text = f"{done} of {len(states)} runs complete: {out}"
+    console().print(text, highlight=False, soft_wrap=True)
     for name, why in whys.items():
         console().print(f"  {name}: {why}", highlight=False, soft_wrap=True)
     _show_transfers(out)
@@ -160,9 +176,14 @@ def _show_transfers(out: Path) -> None:
         return
     from reprise.gather import forward_transfers, gather
 
-    found = forward_transfers(gather(out, switches=False).curves)
-    rows: list[dict[str, Any]] = found.to_dict("records")  # pyright: ignore
+    found = gather(out, switches=False)
+    table = forward_transfers(found.curves, found.cells)
+    rows: list[dict[str, Any]] = table.to_dict("records")  # pyright: ignore
     numbers = ("area", "area_scratch", "transfer")
     rows = [row | {name: f"{row[name]:.3f}" for name in numbers} for row in rows]
     if rows:
         show(rows, as_json=False)
+    unfinished = found.cells.loc[found.cells["state"] != "complete", "cell"]
+    if len(unfinished):
+        text = f"transfer leaves out what is not complete: {', '.join(unfinished)}"
+        console().print(text, highlight=False, soft_wrap=True)

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 
 from rich.table import Table
+from rich.text import Text
 
 from reprise.errors import UserError
 from reprise.terminal import console
@@ -44,7 +45,7 @@ def _table(findings: Findings) -> Table:
         table.add_column(head, justify=side, no_wrap=True)
     for found in findings.checks:
         margin = "" if found.min_margin is None else f"{found.min_margin:.2e}"
-        mark = "[green]✓[/]" if found.ok else "[red]✗[/]"
+        mark = Text("✓", "green") if found.ok else Text("✗", "red")
         counts = (f"{found.applied:,}", f"{found.violations:,}")
         table.add_row(mark, found.name, found.expected, *counts, margin)
     return table

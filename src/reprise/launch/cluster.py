@@ -23,8 +23,8 @@ class Cluster(Workers):
 
     def __init__(self, address: str, places: int | None = None):
         self._ray = ray = connect(address, places)
-        cpus = int(ray.cluster_resources().get("CPU", 1))
-        self.places = min(places or cpus, cpus)
+        # A cluster that grows on demand may have no core before the first run asks for one.
+        self.places = places or max(1, int(ray.cluster_resources().get("CPU", 0)))
         # Tried again by whoever launched it, which knows about checkpoints; not by Ray.
         self._perform = ray.remote(num_cpus=1, max_retries=0)(perform)
         self._running: dict[Any, str] = {}

@@ -57,8 +57,11 @@ class Job(NamedTuple):
 
 def failure(folder: Path) -> str:
     """Why a run failed, in one line; nothing if it did not."""
-    path = folder / FAILURE
-    return path.read_text().strip().splitlines()[-1] if path.exists() else ""
+    try:
+        said = (folder / FAILURE).read_text()
+    except FileNotFoundError:  # also if it is tried again at this moment
+        return ""
+    return (said.strip().splitlines() or ["it did not say why"])[-1]
 
 
 def perform(message: str) -> str:

@@ -158,7 +158,8 @@ def suite(name: str, scale: Scale, choice: Choice = EVERYTHING, **options: str) 
             raise unknown(f"method of suite {name!r}:", method, lines)
     wanted = set(choice.methods) or lines
     chosen = (cell for cell in cells if wanted & {cell.label, cell.run.name})
-    return Suite(name, says.partition("\n")[0], scale.name, tuple(chosen))
+    title = says.partition("\n")[0].removesuffix(".")
+    return Suite(name, title, scale.name, tuple(chosen))
 
 
 def _long(cell: Cell, steps: int | None) -> Cell:

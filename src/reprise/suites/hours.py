@@ -106,14 +106,18 @@ def _size(name: str, task: str) -> int:
 
 
 def finish(estimates: list[Estimate], workers: int) -> float:
-    """Hours until the last run is over, with so many workers and each cell after its needs."""
-    free, ended = [0.0] * workers, dict[str, float]()
-    for cell, hours in estimates:
-        ready = max((ended[need] for need in cell.needs), default=0.0)
-        began = max(heapq.heappop(free), ready)
-        ended[cell.name] = began + hours
-        heapq.heappush(free, began + hours)
-    return max(ended.values(), default=0.0)
+    """Hours until the last run is over, if a free worker takes the first cell that can begin."""
+    waiting = {cell.name: (cell.needs, hours) for cell, hours in estimates}
+    running: list[tuple[float, str]] = []
+    over, now = set[str](), 0.0
+    while waiting or running:
+        ready = [name for name, (needs, _) in waiting.items() if over.issuperset(needs)]
+        for name in ready[: workers - len(running)]:
+            _, hours = waiting.pop(name)
+            heapq.heappush(running, (now + hours, name))
+        now, ended = heapq.heappop(running)
+        over.add(ended)
+    return now
 
 
 def calibration(seconds: float = 2.0) -> float:

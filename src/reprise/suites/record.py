@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from reprise import files
 from reprise.errors import UserError
@@ -11,6 +11,12 @@ from reprise.suites.suite import Cell, Suite
 
 SCHEMA = 1
 FILE = "suite.json"
+HEAD = {"name": str, "title": str, "scale": str, "cells": list}
+CELL = {
+    "name": str, "label": str, "run": str, "method": str, "task": str, "seed": int, "steps": int,
+    "priors": str, "refs": list, "needs": list, "recipe": str,
+}  # fmt: skip
+"""What each cell says, as `_cell` writes it."""
 
 
 def folder_of(out: Path, name: str) -> Path:
@@ -50,7 +56,21 @@ def load(out: Path) -> dict[str, Any]:
     record = files.read_json(path)
     if record.get("schema") != SCHEMA:
         raise UserError(f"{path} is not a suite of schema {SCHEMA}")
+    _require(record, HEAD, str(path))
+    for number, cell in enumerate(record["cells"]):
+        _require(cell, CELL, f"{path}: cell {number}")
     return record
+
+
+def _require(record: Any, fields: dict[str, type], where: str) -> None:
+    """Somebody else may have written it: each field is there and of its type."""
+    if not isinstance(record, dict):
+        raise UserError(f"{where} is not a JSON object; make the suite again in another --out")
+    found = cast(dict[str, Any], record)
+    for name, kind in fields.items():
+        if not isinstance(found.get(name), kind):
+            told = f"{found[name]!r:.40}, not a {kind.__name__}" if name in found else "missing"
+            raise UserError(f"{where}: {name} is {told}; make the suite again in another --out")
 
 
 def settle(suite: Suite, out: Path) -> None:
@@ -62,9 +82,20 @@ def settle(suite: Suite, out: Path) -> None:
     found = load(out) if (out / FILE).exists() else record | {"cells": []}
     known = {cell["name"]: cell for cell in found["cells"]}
     same = all(known.get(cell["name"], cell) == cell for cell in record["cells"])
-    if not same or found | {"cells": []} != record | {"cells": []}:
+    if not same or any(found[name] != record[name] for name in ("name", "scale")):
         made = f"{found.get('name')} at scale {found.get('scale')}"
         raise UserError(f"{out} holds another suite ({made}) or version; choose another --out")
+    if suite.name == "continual":
+        _one_row(found["cells"], record["cells"], out)
     added = [cell for cell in record["cells"] if cell["name"] not in known]
     if added:
         files.write_json(out / FILE, record | {"cells": [*found["cells"], *added]})
+
+
+def _one_row(known: list[dict[str, Any]], asked: list[dict[str, Any]], out: Path) -> None:
+    """A row of tasks may become longer; two rows would be shown as one that nobody learned."""
+    before, now = (list(dict.fromkeys(cell["task"] for cell in some)) for some in (known, asked))
+    common = min(len(before), len(now))
+    if before[:common] != now[:common]:
+        row = ", ".join(before)
+        raise UserError(f"{out} holds the row {row}, not {', '.join(now)}; choose another --out")

@@ -20,7 +20,7 @@ def panel(found: Gathered) -> Panel | None:
     """Tasks in a row: one curve through all of them, and what reuse added."""
     if not found.cells["needs"].astype(bool).any() or found.curves.empty:
         return None
-    table = forward_transfers(found.curves)
+    table = forward_transfers(found.curves, found.cells)
     ink = curves.paint(found)
     row = list(dict.fromkeys(str(task) for task in found.cells["task"]))
     some = {(b.label, b.task): b for b in curves.bundles(found)}

@@ -12,12 +12,11 @@ import pytest
 
 from reprise import cli
 from reprise.bench import PARTS, Request, measure, trainings
-from reprise.bench.lineup import crowd
 from reprise.bench.shares import WATCHED, Stopwatch, watching
 from reprise.bench.timing import Speed, in_turns
 from reprise.commands import benching
 from reprise.errors import UserError
-from reprise.priors import Priors, resolve, save
+from reprise.priors import Priors, repeated, resolve, save
 from reprise.tasks import Task
 from toys import HIDDEN, Line, line, policy
 
@@ -155,11 +154,11 @@ def test_the_sizes_of_an_update_are_those_of_push_wall_without_meta_world() -> N
 
 def test_a_crowd_repeats_the_priors_it_is_given_under_names_of_their_own(toy: Request) -> None:
     few = toy.priors
-    many = crowd(few, 5)
+    many = Priors(repeated(few, 5))
     assert len(set(many.names)) == len(many) == 5
     obs = np.ones((1, 2), np.float32)
     said, twice = few(obs, 1).says.mean[0], many(obs, 1).says.mean[0]
     np.testing.assert_allclose(twice, said[[0, 1, 0, 1, 0]], atol=1e-6)
-    assert len(crowd(Priors(), 0)) == 0
-    with pytest.raises(UserError, match="none of the priors is a network"):
-        crowd(Priors(), 1)
+    assert repeated(Priors(), 0) == []
+    with pytest.raises(UserError, match="hold no network to repeat"):
+        repeated(Priors(), 1)

@@ -7,10 +7,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from reprise.critic import HybridCritic
-from reprise.errors import UserError
 from reprise.method import Method
 from reprise.methods import Preset, prepare
-from reprise.priors import Policy, Priors
 from reprise.tasks import Task
 
 
@@ -35,17 +33,3 @@ def lineup(
         if count:
             entries[f"smec-k{count}-sampled"] = Entry(sampled, count)
     return entries
-
-
-def crowd(few: Priors, count: int) -> Priors:
-    """So many priors: the given ones again and again, under numbered names."""
-    networks = [policy for policy in few.policies if isinstance(policy, Policy)]
-    if count and not networks:
-        raise UserError("none of the priors is a network that could be repeated; try zoo:pointmaze")
-    return Priors(
-        [
-            replace(original, card=replace(original.card, name=f"p{number:02d}"))
-            for number in range(count)
-            for original in (networks[number % len(networks)],)
-        ]
-    )

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from reprise.bench.lineup import crowd, lineup
+from reprise.bench.lineup import lineup
 from reprise.bench.machine import peak_memory
 from reprise.bench.timing import Speed, Turn, in_turns
 from reprise.errors import UserError
 from reprise.methods import Preset, Setup, prepare
-from reprise.priors import Priors
+from reprise.priors import Priors, repeated
 from reprise.schedule import Schedule
 from reprise.tasks import Task
 from reprise.train import Progress, train
@@ -47,7 +47,7 @@ def speeds(match: Match, rounds: int) -> dict[str, Speed]:
     options: Any = {"steps": steps * (rounds + 1), "schedule": schedule}
     contestants: dict[str, Turn] = {}
     for name, entry in lineup(task, preset, match.counts, match.heads_per_row).items():
-        old = crowd(match.priors, entry.priors)
+        old = Priors(repeated(match.priors, entry.priors))
         contestants[name] = follow(train(entry.method, task, old, **options), steps)
     return in_turns(contestants, rounds)
 

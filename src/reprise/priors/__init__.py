@@ -7,6 +7,7 @@ from reprise.priors.library import Priors
 from reprise.priors.policy import Card, Policy, load, save
 from reprise.priors.prior import Foreign, PriorRecord
 from reprise.priors.references import resolve
+from reprise.priors.repeated import repeated
 from reprise.priors.shipped import shipped, zoo
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "PriorRecord",
     "Priors",
     "load",
+    "repeated",
     "resolve",
     "save",
     "shipped",

@@ -283,32 +283,21 @@ MAZE = {
 }
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Compiled code is kept between processes, so that a restart costs little."""
-    folder = str(tmp_path_factory.mktemp("xla"))
-    small_too = {
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "0",
-    }
-    return os.environ | {"JAX_COMPILATION_CACHE_DIR": folder, "NPROC": "1"} | small_too
-
-
-def reprise(folder: Path, cache: dict[str, str]) -> subprocess.Popen[str]:
+def reprise(folder: Path) -> subprocess.Popen[str]:
     options = [word for pair in MAZE.items() for word in pair]
     command = [sys.executable, "-m", "reprise", "train", "pointmaze/u", *options]
     command += ["--no-tensorboard", "--out", str(folder)]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, env=cache, stdout=pipe, stderr=pipe, text=True)
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
 
 
 @pytest.fixture(scope="module")
-def maze(cache: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
+def maze(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
     """An undisturbed run in a process of its own, and the seconds it took with a warm cache."""
     folder = tmp_path_factory.mktemp("maze")
     for name in ("cold", "run"):
         began = time.perf_counter()
-        process = reprise(folder / name, cache)
+        process = reprise(folder / name)
         _, said = process.communicate(timeout=300)
         assert process.returncode == 0, said
     return folder / "run", time.perf_counter() - began
@@ -316,13 +305,13 @@ def maze(cache: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> tup
 
 @pytest.mark.timeout(1_200)
 def test_twenty_kills_at_random_moments_change_nothing(
-    maze: tuple[Path, float], cache: dict[str, str], tmp_path: Path
+    maze: tuple[Path, float], tmp_path: Path
 ) -> None:
     straight, seconds = maze
     rng, folder, kills = np.random.default_rng(0), tmp_path / "run", 0
     finished: list[Path] = []
     while kills < 20 or not finished:
-        process, began = reprise(folder, cache), time.perf_counter()
+        process, began = reprise(folder), time.perf_counter()
         try:
             process.wait(float(rng.uniform(0.4, 1.0)) * seconds if kills < 20 else 300)
         except subprocess.TimeoutExpired:
@@ -346,11 +335,10 @@ def test_a_signal_saves_and_says_how_to_resume(
     number: signal.Signals,
     code: int,
     maze: tuple[Path, float],
-    cache: dict[str, str],
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "run"
-    process = reprise(folder, cache)
+    process = reprise(folder)
     metrics = folder / "metrics.csv"
     while not metrics.exists() or metrics.read_text().count("\n") < 4:
         time.sleep(0.02)
@@ -362,7 +350,7 @@ def test_a_signal_saves_and_says_how_to_resume(
     assert json.loads((folder / "manifest.json").read_text())["state"] == "interrupted"
     again = subprocess.run(
         [sys.executable, "-m", "reprise", "resume", str(folder), "--no-tensorboard"],
-        env=cache, capture_output=True, text=True, timeout=300, check=False,
+        capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert again.returncode == 0, again.stderr
     assert digest(folder) == digest(maze[0])

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fake_run import write_run, write_table
+from reprise import files, spec, suites
+from reprise.priors import PriorRecord
+from reprise.suites import record
 
 PRIORS = ("ne", "se", "sw")
 SCRIPT = "<script>alert(1)</script>"
@@ -36,6 +40,23 @@ def write_cell(folder: Path, facts: dict[str, Any], priors: Sequence[str] = PRIO
     run = folder / facts["run"]
     write_run(run, facts["method"], own, facts["seed"], facts["steps"])
     return run
+
+
+def write_true(folder: Path, part: suites.Suite) -> Path:
+    """A suite with the recipes that it really has; its runs are still not trained."""
+    facts = record.dump(part)
+    for cell, told in zip(part.cells, facts["cells"], strict=True):
+        write_true_run(folder / told["run"], cell.run, () if cell.label == "scratch" else PRIORS)
+    (folder / "suite.json").write_text(json.dumps(facts))
+    return folder
+
+
+def write_true_run(folder: Path, run: spec.Run, priors: Sequence[str] = PRIORS) -> Path:
+    """A run with the recipe that it really has."""
+    write_run(folder, run.name, priors, run.seed, run.steps)
+    known = tuple(PriorRecord(n, "zoo:pointmaze", "gaussian-mlp", f"{n:0>64}") for n in priors)
+    files.write_json(folder / "run.json", spec.dump(replace(run, priors=known)))
+    return folder
 
 
 def suite(folder: Path, steps: int = 9_000, odd: str = "ne") -> Path:

@@ -61,7 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def suite_page(browser: Any, folder: Path) -> Seen:
-    return opened(browser, atlas.write(folder, folder.parent / "suite.html").as_uri())
+    return opened(browser, atlas.write([folder], folder.parent / "suite.html").as_uri())
 
 
 def opened(browser: Any, address: str) -> Seen:
@@ -157,7 +157,7 @@ def test_without_javascript_the_tables_are_there_and_no_empty_figures(
 
 
 def test_tasks_in_a_row_are_drawn(browser: Any, tmp_path: Path) -> None:
-    seen = opened(browser, atlas.write(in_a_row(tmp_path / "s"), tmp_path / "p.html").as_uri())
+    seen = opened(browser, atlas.write([in_a_row(tmp_path / "s")], tmp_path / "p.html").as_uri())
     assert seen.page.locator("#continual .plot svg.main-svg").count() > 0
     assert seen.said == []
 
@@ -172,7 +172,7 @@ def test_the_page_of_a_run_is_legible_and_silent(browser: Any, tmp_path: Path) -
 
 
 def test_a_watched_suite_renews_itself(browser: Any, folder: Path) -> None:
-    server = serve(Watch(Subject([folder], lambda: suite_content(folder))))
+    server = serve(Watch(Subject([folder], lambda: suite_content([folder]))))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:

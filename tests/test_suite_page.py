@@ -44,7 +44,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def written(whole: Path) -> Path:
     """Page, tables and figures of it."""
     out = whole.parent / "written"
-    atlas.write(whole, out / "page.html", out / "csv", out / "figures")
+    atlas.write([whole], out / "page.html", out / "csv", out / "figures")
     return out
 
 
@@ -154,7 +154,7 @@ def test_the_paper_stands_beside_our_cost(written: Path) -> None:
 def test_time_is_a_claim_only_where_runs_have_the_machine_to_themselves(whole: Path) -> None:
     found = gather(whole)
     for name, told in (("point", False), ("cost", True)):
-        panel = claims.panel(found._replace(suite=found.suite | {"name": name}))
+        panel = claims.panel(found._replace(cells=found.cells.assign(suites=name)))
         says = [] if panel is None else panel.tables[0].rows["in_the_paper"].tolist()
         assert ("Table 2" in says) == told
 
@@ -172,7 +172,7 @@ def test_every_figure_has_a_table_and_every_table_a_file(whole: Path, written: P
 
 
 def test_the_same_suite_gives_the_same_bytes(whole: Path, written: Path, tmp_path: Path) -> None:
-    atlas.write(whole, tmp_path / "page.html", tmp_path / "csv", tmp_path / "figures")
+    atlas.write([whole], tmp_path / "page.html", tmp_path / "csv", tmp_path / "figures")
     first = {f.relative_to(written): f.read_bytes() for f in written.rglob("*.*")}
     again = {f.relative_to(tmp_path): f.read_bytes() for f in tmp_path.rglob("*.*")}
     assert first == again
@@ -398,9 +398,9 @@ def test_the_command_writes_a_suite_and_refuses_what_does_not_fit(
     assert [file.name for file in (tmp_path / "csv").iterdir()] == ["runs.csv"]
     run = str(whole / "runs" / "pointmaze-two-smec-s0")
     for argv, gist in (
-        ([str(small), run], "is a suite; it has a page of its own"),
-        ([str(small), "--png", "x"], "use --figures for a suite"),
-        ([run, "--csv", "x"], "it is for a suite"),
+        ([str(small), "--png", "x"], "use --figures with a suite"),
+        ([run, "--csv", "x"], "it is for suites"),
+        ([run, str(tmp_path)], f"{tmp_path} is not a run and not a suite"),
         ([], "no run given"),
     ):
         assert main(["report", *argv]) == 2

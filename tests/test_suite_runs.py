@@ -271,7 +271,7 @@ def test_tables_of_an_unfinished_suite_say_how_far_it_is(straight: Path, tmp_pat
 
 def test_forward_transfer_compares_with_scratch_on_the_same_task_and_seed() -> None:
     rows = [
-        (task, seed, label, step, success)
+        (f"{task}-{label}-{seed}", task, seed, label, step, success)
         for task, seed, label, heights in [
             ("a", 0, "smec", (0.5, 1.0)),
             ("a", 0, "scratch", (0.0, 1.0)),
@@ -280,7 +280,8 @@ def test_forward_transfer_compares_with_scratch_on_the_same_task_and_seed() -> N
         ]
         for step, success in zip((10.0, 20.0), heights, strict=True)
     ]
-    curves = pd.DataFrame(rows, columns=["task", "seed", "label", "step", "success_any"])
-    (found,) = forward_transfers(curves).to_dict("records")
+    curves = pd.DataFrame(rows, columns=["cell", "task", "seed", "label", "step", "success_any"])
+    cells = pd.DataFrame({"cell": curves["cell"].unique(), "state": "complete"})
+    (found,) = forward_transfers(curves, cells).to_dict("records")
     assert (found["task"], found["seed"], found["method"]) == ("a", 0, "smec")
     assert (found["area"], found["area_scratch"], found["transfer"]) == (0.75, 0.5, 0.5)

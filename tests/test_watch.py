@@ -20,7 +20,7 @@ from reprise.watch import Server, Subject, Watch, serve, version
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
     folder = write_suite(tmp_path / "s", [cell("pointmaze/u", "smec", 0, 100)])
-    found = serve(Watch(Subject([folder], lambda: suite_content(folder))))
+    found = serve(Watch(Subject([folder], lambda: suite_content([folder]))))
     thread = threading.Thread(target=found.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield found

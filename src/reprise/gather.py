@@ -1,4 +1,4 @@
-"""A suite folder as tidy tables, finished or not: what its report is made of."""
+"""Suites and runs as tidy tables, finished or not: what their report is made of."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pandas as pd
 
 from reprise import statistics
 from reprise.launch import failure
+from reprise.members import Member, members
 from reprise.report.tables import COLUMNS, RunTables, load, milestones, numbers, policies
-from reprise.suites import record
 
 HEAD = ("cell", "label", "method", "task", "seed", "priors")
 """The first columns of every table: which cell a row belongs to."""
@@ -20,7 +20,7 @@ MILESTONES = (
     "prior_use_early", "prior_use_late",
 )  # fmt: skip
 COLUMNS_OF = {
-    "cells": ("steps", "state", "step", "seconds", "needs", "failure", *MILESTONES),
+    "cells": ("steps", "state", "step", "seconds", "needs", "suites", "failure", *MILESTONES),
     "curves": tuple(COLUMNS["eval"].split()),
     "use": ("step", "policy", "share", "value"),
     "switches": tuple(COLUMNS["switches"].split()),
@@ -30,10 +30,10 @@ COLUMNS_OF = {
 
 
 class Gathered(NamedTuple):
-    """Everything a suite has produced so far; every table begins with the columns of HEAD."""
+    """Everything that was produced so far; every table begins with the columns of HEAD."""
 
     suite: dict[str, Any]
-    """The record in suite.json."""
+    """Name, title and scale, of several suites together."""
     cells: pd.DataFrame
     """One row per cell: state (waiting, running, interrupted, complete, failed), milestones."""
     curves: pd.DataFrame
@@ -48,14 +48,14 @@ class Gathered(NamedTuple):
     """One row per compared state and head, as in values.csv."""
 
 
-def gather(folder: Path, *, switches: bool = True) -> Gathered:
-    """Read a suite; its switches are the bulk, and may be left out."""
-    suite = record.load(folder)
+def gather(*folders: Path, switches: bool = True) -> Gathered:
+    """Read suites, and runs beside them; switches are the bulk, and may be left out."""
+    suite, some = members(folders)
     parts: dict[str, list[pd.DataFrame]] = {name: [] for name in COLUMNS_OF}
-    for cell in suite["cells"]:
-        place = folder / cell["run"]
+    for member in some:
+        cell, place = member
         run = load(place) if (place / "run.json").exists() else None
-        found = {"cells": pd.DataFrame([_standing(cell, place, run)])}
+        found = {"cells": pd.DataFrame([_standing(member, run)])}
         if run is not None:
             found |= {"curves": run.eval, "use": _use(run), "zero_shot": _zero_shot(run)}
             found |= {"values": run.values}
@@ -65,9 +65,9 @@ def gather(folder: Path, *, switches: bool = True) -> Gathered:
     return Gathered(suite, **{name: _stacked(name, some) for name, some in parts.items()})
 
 
-def _standing(cell: dict[str, Any], place: Path, run: RunTables | None) -> dict[str, Any]:
+def _standing(member: Member, run: RunTables | None) -> dict[str, Any]:
     """How far a cell has come, and why no further."""
-    why = failure(place)
+    cell, why = member.cell, failure(member.place)
     manifest, passed = (run.manifest, milestones(run)) if run else ({}, {})
     return {
         "steps": cell["steps"],
@@ -75,6 +75,7 @@ def _standing(cell: dict[str, Any], place: Path, run: RunTables | None) -> dict[
         "step": int(numbers(run.metrics, "step").max(initial=0.0)) if run else 0,
         "seconds": float(manifest.get("seconds", np.nan)),
         "needs": " ".join(cell["needs"]),
+        "suites": " ".join(cell["suites"]),
         "failure": why,
         **{name: _or_nan(passed.get(name)) for name in MILESTONES},
     }
@@ -123,13 +124,18 @@ def _stacked(name: str, parts: list[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(some, ignore_index=True)
 
 
-def forward_transfers(curves: pd.DataFrame, cells: pd.DataFrame | None = None) -> pd.DataFrame:
+def within(found: Gathered, cells: pd.Series[bool]) -> Gathered:
+    """The same with some of its cells alone."""
+    names = found.cells.loc[cells, "cell"]
+    return Gathered(found.suite, *(table[table["cell"].isin(names)] for table in found[1:]))
+
+
+def forward_transfers(curves: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
     """What reuse added on each task and seed, as a share of what Scratch left to gain.
 
     Half a curve has another mean height than a whole one: of `cells`, only the complete count.
     """
-    if cells is not None:
-        curves = curves[curves["cell"].isin(cells.loc[cells["state"] == "complete", "cell"])]
+    curves = curves[curves["cell"].isin(cells.loc[cells["state"] == "complete", "cell"])]
     areas: dict[Any, float] = {}
     for key, rows in curves.groupby(["task", "seed", "label"], sort=False):
         steps, success = numbers(rows, "step"), numbers(rows, "success_any")

@@ -54,21 +54,23 @@ def write_report(
     return write(runs, out, picture, png)
 
 
-def write_suite(folder: Path, out: Path, csv: Path | None, figures: Path | None) -> Path:
-    """One page about a suite; its tables and figures too if folders are given."""
+def write_suites(
+    folders: Sequence[Path], out: Path, csv: Path | None, figures: Path | None
+) -> Path:
+    """One page about suites, and runs beside them; tables and figures if folders are given."""
     require_extra("reports")
     from reprise.atlas import write
 
-    return write(folder, out, csv, figures)
+    return write(folders, out, csv, figures)
 
 
-def suite_content(folder: Path) -> Content:
-    """What a suite's page shows now."""
+def suite_content(folders: Sequence[Path]) -> Content:
+    """What a page about suites shows now."""
     require_extra("reports")
     from reprise.atlas import content
     from reprise.gather import gather
 
-    return content(gather(folder))
+    return content(gather(*folders))
 
 
 def run_content(runs: Sequence[Path], picture: Picture | None) -> Content:

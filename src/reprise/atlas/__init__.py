@@ -1,7 +1,8 @@
-"""The page about a suite, its tables and its printed figures."""
+"""The page about suites, its tables and its printed figures."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from reprise.atlas import printed
@@ -13,9 +14,11 @@ from reprise.gather import gather
 __all__ = ["Content", "content", "shell", "write"]
 
 
-def write(folder: Path, out: Path, csv: Path | None = None, figures: Path | None = None) -> Path:
-    """Write the page of a suite; if asked, each table as a CSV and each figure as PDF and PNG."""
-    found = gather(folder)
+def write(
+    folders: Sequence[Path], out: Path, csv: Path | None = None, figures: Path | None = None
+) -> Path:
+    """Write the page of suites; if asked, each table as a CSV and each figure as PDF and PNG."""
+    found = gather(*folders)
     sections = panels(found)
     make_folder(out.parent)
     write_text(out, shell(content(found, sections)))

@@ -13,7 +13,7 @@ from reprise import statistics
 from reprise.atlas import verdicts
 from reprise.atlas.chart import Panel, Table
 from reprise.atlas.verdicts import Evidence, Finding
-from reprise.gather import Gathered
+from reprise.gather import Gathered, within
 
 
 class Claim(NamedTuple):
@@ -25,17 +25,13 @@ class Claim(NamedTuple):
 
 
 def panel(found: Gathered) -> Panel | None:
-    """The claims about this suite that its runs can speak to."""
-    evidence = verdicts.look(found)
-    findings = [(claim, claim.judge(evidence)) for claim in _claims(evidence)]
-    rows = [
-        {"in_the_paper": claim.place, "the_paper_says": claim.says, "here": finding.here,
-         "verdict": finding.verdict}
-        for claim, finding in findings if finding is not None
-    ]  # fmt: skip
+    """The claims about each suite that its runs, and those beside it, can speak to."""
+    suites = list(dict.fromkeys(" ".join(found.cells["suites"]).split()))
+    rows = [{"suite": suite} | row for suite in suites for row in _judged(suite, found)]
     if not rows:
         return None
-    table = Table("claims", "The paper's claims", pd.DataFrame(rows))
+    said = pd.DataFrame(rows)
+    table = Table("claims", "The paper's claims", said if len(suites) > 1 else said.iloc[:, 1:])
     return Panel("claims", "What the paper says, and what was found", CAPTION, {}, (table,))
 
 
@@ -53,8 +49,19 @@ CAPTION = (
 )
 
 
-def _claims(evidence: Evidence) -> list[Claim]:
-    suite, labels = str(evidence.found.suite["name"]), evidence.found.cells["label"]
+def _judged(suite: str, found: Gathered) -> list[dict[str, str]]:
+    own = found.cells["suites"].map(lambda names: not names or suite in str(names).split())
+    evidence = verdicts.look(within(found, own))
+    findings = [(claim, claim.judge(evidence)) for claim in _claims(suite, evidence)]
+    return [
+        {"in_the_paper": claim.place, "the_paper_says": claim.says, "here": finding.here,
+         "verdict": finding.verdict}
+        for claim, finding in findings if finding is not None
+    ]  # fmt: skip
+
+
+def _claims(suite: str, evidence: Evidence) -> list[Claim]:
+    labels = evidence.found.cells["label"]
     others = [label for label in dict.fromkeys(map(str, labels)) if label != "smec"]
     if suite in ("main", "point"):
         return [*(_above("Figure 3", "smec", other) for other in others), ALONE, *SHARED]

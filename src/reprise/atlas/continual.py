@@ -11,29 +11,51 @@ import pandas as pd
 from reprise.atlas import curves
 from reprise.atlas.chart import Bars, Group, Line, Lines, Numbers, Panel, Table
 from reprise.atlas.curvetables import Bundle
-from reprise.gather import Gathered, forward_transfers
+from reprise.gather import Gathered, forward_transfers, within
 from reprise.report.palette import INK
 from reprise.report.tables import numbers
 
 
 def panel(found: Gathered) -> Panel | None:
     """Tasks in a row: one curve through all of them, and what reuse added."""
-    if not found.cells["needs"].astype(bool).any() or found.curves.empty:
+    rows, ink = rows_of_tasks(found.cells), curves.paint(found)
+    parts = [_part(found, row) for row in rows]
+    if all(part.curves.empty for part in parts):
         return None
-    table = forward_transfers(found.curves, found.cells)
-    ink = curves.paint(found)
-    row = list(dict.fromkeys(str(task) for task in found.cells["task"]))
-    some = {(b.label, b.task): b for b in curves.bundles(found)}
-    begins = np.cumsum([0.0, *(_budget(found, task) for task in row)])
-    lines = tuple(_through(label, row, begins, some, ink[label]) for label in ink)
-    charts: list[Lines | Bars] = [
-        Lines("One task after another: " + ", ".join(row), lines,
-              "training step since the first task began", marks=tuple(begins[1:-1]))
-    ]  # fmt: skip
-    if len(table):
-        charts.append(_gains(table, row, ink))
+    gains = [forward_transfers(part.curves, part.cells) for part in parts]
+    charts: list[Lines | Bars] = []
+    for row, part, gain in zip(rows, parts, gains, strict=True):
+        charts += [_curve(part, row, ink), *([_gains(gain, row, ink)] if len(gain) else [])]
+    table = pd.concat(gains).drop_duplicates(ignore_index=True)  # rows may begin alike
     tables = (Table("forward-transfer", "Forward transfer", table),) if len(table) else ()
     return Panel("continual", "Tasks in a row", CONTINUAL, {"": tuple(charts)}, tables)
+
+
+def rows_of_tasks(cells: pd.DataFrame) -> list[tuple[str, ...]]:
+    """Each row in the order it is learned: the tasks that a cell needs, and its own at the end."""
+    task_of = dict(zip(cells["cell"], map(str, cells["task"]), strict=True))
+    found = dict.fromkeys(
+        (*(task_of[need] for need in str(needs).split() if need in task_of), task_of[name])
+        for name, needs in zip(cells["cell"], cells["needs"], strict=True) if needs
+    )  # fmt: skip
+    # Whoever learns the third task has learned the second before: that is no row of its own.
+    shorter = {row[:length] for row in found for length in range(len(row))}
+    return [row for row in found if row not in shorter]
+
+
+def _part(found: Gathered, row: Sequence[str]) -> Gathered:
+    """The lines that learn a row, and Scratch beside them."""
+    cells = found.cells
+    growing = set(cells.loc[cells["needs"].astype(bool), "label"]) | {"scratch"}
+    return within(found, cells["task"].isin(row) & cells["label"].isin(growing))
+
+
+def _curve(part: Gathered, row: Sequence[str], ink: dict[str, str]) -> Lines:
+    some = {(b.label, b.task): b for b in curves.bundles(part)}
+    begins = np.cumsum([0.0, *(_budget(part, task) for task in row)])
+    lines = tuple(_through(n, row, begins, some, ink[n]) for n in curves.paint(part))
+    return Lines("One task after another: " + ", ".join(row), lines,
+                 "training step since the first task began", marks=tuple(begins[1:-1]))  # fmt: skip
 
 
 CONTINUAL = (

@@ -1,4 +1,4 @@
-"""A suite as one HTML page that needs nothing but itself: Plotly is inside."""
+"""Suites as one HTML page that needs nothing but itself: Plotly is inside."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ def content(found: Gathered, sections: list[Panel] | None = None) -> Content:
               [_table(table) for table in panel.tables]) for panel in sections]  # fmt: skip
     absent = missing(found)
     main = _environment().get_template("suite.html.jinja").render(
-        suite=found.suite, sections=shown, cards=_cards(found), all_runs=_table(runs(found)),
+        suite=found.suite, beside=int(found.cells["suites"].eq("").sum()), sections=shown,
+        cards=_cards(found), all_runs=_table(runs(found)),
         missing=_table(Table("", "", absent[["cell", "state", "step", "steps", "failure"]])),
     )  # fmt: skip
     return Content(f"{found.suite['name']} ({found.suite['scale']})", main, figures)
@@ -132,7 +133,7 @@ def _cards(found: Gathered) -> list[Card]:
     facts = ", ".join(f"{n} {state}" for state, n in sorted(states.items()) if state != "complete")
     return [
         Card("Runs complete", f"{done} of {total}", facts or "nothing is missing"),
-        Card("Tasks", count(found.cells["task"].nunique()), "in this suite"),
+        Card("Tasks", count(found.cells["task"].nunique()), "on this page"),
         Card("Seeds", count(found.cells["seed"].nunique()), "of each line, at most"),
         Card("Computing", f"{seconds / 3600:.1f} h", "as recorded by the runs"),
     ]

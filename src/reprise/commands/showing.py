@@ -12,8 +12,8 @@ import tyro
 from reprise.demo import play
 from reprise.errors import UserError
 from reprise.folder import read_recipe
-from reprise.pages import run_content, suite_content, write_report, write_suite
-from reprise.suites.record import FILE
+from reprise.members import Given, sort_out
+from reprise.pages import run_content, suite_content, write_report, write_suites
 from reprise.tasks import Picture, find
 from reprise.terminal import console
 from reprise.watch import Subject, serve
@@ -39,72 +39,71 @@ def demo(options: Demo) -> int:
 
 @dataclass(frozen=True)
 class Report:
-    """Write one page about some runs or a suite."""
+    """Write one page about some runs, or about suites and runs beside them."""
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
-    """Run folders, or the folder of one suite; a suite may be unfinished."""
+    """Folders of runs and suites in any mix; all may be unfinished."""
     out: Path = Path("report.html")
     """The page, one self-contained file."""
     png: Path | None = None
-    """For runs: also write every figure as a PNG into this folder."""
+    """For runs alone: also write every figure as a PNG into this folder."""
     csv: Path | None = None
-    """For a suite: also write every table of the page as a CSV into this folder."""
+    """With a suite: also write every table of the page as a CSV into this folder."""
     figures: Path | None = None
-    """For a suite: also write every figure as PDF and PNG into this folder."""
+    """With a suite: also write every figure as PDF and PNG into this folder."""
 
 
 def report(options: Report) -> int:
     """The page, its tables and its figures."""
-    path = _suite_page(options) if _is_suite(options.runs, "report") else _run_page(options)
+    given = _given(options.runs, "report")
+    path = _suite_page(options, given) if given.suites else _run_page(options, given)
     console().print(f"report: {path}", highlight=False, soft_wrap=True)
     return 0
 
 
-def _suite_page(options: Report) -> Path:
+def _suite_page(options: Report, given: Given) -> Path:
     if options.png is not None:
-        raise UserError(f"png is {str(options.png)!r}; it is for runs: use --figures for a suite")
-    return write_suite(options.runs[0], options.out, options.csv, options.figures)
+        raise UserError(
+            f"png is {str(options.png)!r}; it is for runs alone: use --figures with a suite"
+        )
+    return write_suites(given.folders, options.out, options.csv, options.figures)
 
 
-def _run_page(options: Report) -> Path:
+def _run_page(options: Report, given: Given) -> Path:
     for name in ("csv", "figures"):
         if (folder := getattr(options, name)) is not None:
-            raise UserError(f"{name} is {str(folder)!r}; it is for a suite, and this is a run")
-    return write_report(options.runs, options.out, _picture(options.runs), options.png)
+            raise UserError(f"{name} is {str(folder)!r}; it is for suites, and here are only runs")
+    return write_report(given.runs, options.out, _picture(given.runs), options.png)
 
 
 def _picture(runs: tuple[Path, ...]) -> Picture | None:
     return find(read_recipe(runs[0]).task).picture
 
 
-def _is_suite(folders: tuple[Path, ...], command: str) -> bool:
-    """Whether it is one suite, or some runs; nothing else goes on one page."""
+def _given(folders: tuple[Path, ...], command: str) -> Given:
     if not folders:
-        raise UserError(f"no run given: reprise {command} RUN [RUN ...]")
-    suites = [folder for folder in folders if (folder / FILE).is_file()]
-    if suites and len(folders) > 1:
-        raise UserError(f"{suites[0]} is a suite; it has a page of its own: name it alone")
-    return bool(suites)
+        raise UserError(f"no run given: reprise {command} RUN_OR_SUITE [RUN_OR_SUITE ...]")
+    return sort_out(folders)
 
 
 @dataclass(frozen=True)
 class Watch:
-    """Serve the page of some runs or a suite on this machine while they are going."""
+    """Serve the page of some runs or suites on this machine while they are going."""
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
-    """Run folders, or the folder of one suite."""
+    """Folders of runs and suites in any mix."""
     port: int = 0
     """Port on loopback; a free one if 0."""
 
 
 def watch(options: Watch) -> int:
     """Until Ctrl-C."""
-    folders = options.runs
-    if _is_suite(folders, "watch"):
-        make = partial(suite_content, folders[0])
+    given = _given(options.runs, "watch")
+    if given.suites:
+        make = partial(suite_content, given.folders)
     else:
-        make = partial(run_content, folders, _picture(folders))
-    watched = Watched(Subject(folders, make))
+        make = partial(run_content, given.runs, _picture(given.runs))
+    watched = Watched(Subject(given.folders, make))
     watched.content()
     server = serve(watched, options.port)
     print(f"watching on {server.url} (Ctrl-C ends it)", flush=True)

@@ -25,7 +25,8 @@ def colors(names: Sequence[str]) -> dict[str, str]:
 
 def run_colors(names: Sequence[str]) -> dict[str, str]:
     """A color for each run name; runs that differ only in their seed share it."""
-    return {name: RUNS[i % len(RUNS)] for i, name in enumerate(dict.fromkeys(names))}
+    known = (*RUNS, *PRIORS)
+    return {name: known[i % len(known)] for i, name in enumerate(dict.fromkeys(names))}
 
 
 def _shade(place: int) -> str:

@@ -16,7 +16,7 @@ CELL = {
     "name": str, "label": str, "run": str, "method": str, "task": str, "seed": int, "steps": int,
     "priors": str, "refs": list, "needs": list, "recipe": str,
 }  # fmt: skip
-"""What each cell says, as `_cell` writes it."""
+"""What each cell says, as `describe` writes it."""
 
 
 def folder_of(out: Path, name: str) -> Path:
@@ -26,12 +26,13 @@ def folder_of(out: Path, name: str) -> Path:
 
 def dump(suite: Suite) -> dict[str, Any]:
     """The record of a `suite.json`."""
-    cells = [_cell(cell) for cell in suite.cells]
+    cells = [describe(cell) for cell in suite.cells]
     head = {"name": suite.name, "title": suite.title, "scale": suite.scale}
     return {"schema": SCHEMA, **head, "cells": cells}
 
 
-def _cell(cell: Cell) -> dict[str, Any]:
+def describe(cell: Cell) -> dict[str, Any]:
+    """What a `suite.json` says about a cell."""
     run = cell.run
     return {
         "name": cell.name,

@@ -16,6 +16,7 @@ from reprise import accuracy as module
 from reprise.accuracy import Start, accuracy, due, enough, moments, monte_carlo
 from reprise.critic import HybridCritic, SoftCritic
 from reprise.errors import UserError
+from reprise.evaluate import Stage
 from reprise.execute import execute
 from reprise.loop import Loop, begin
 from reprise.method import Method
@@ -215,6 +216,16 @@ def test_looking_leaves_a_run_as_it_is() -> None:
     assert all(before[name].tobytes() == after[name].tobytes() for name in before)
     assert all((a == b).all() for a, b in zip(knowledge, leaves(loop.agent), strict=True))
     assert not loop.faults.any
+
+
+def test_a_stage_of_ones_own_stays_open_and_gives_the_same() -> None:
+    method, task = small(smec(20, 1.0)), line()
+    loop, stage = standing(method, task), Stage(task)
+    rows = [accuracy(loop, method, where, TWO, 0) for where in (task, stage, stage)]
+    assert rows[0] == rows[1] == rows[2]
+    (kept,) = stage.arenas(1)
+    assert stage.arenas(1) == [kept]
+    stage.close()
 
 
 def test_every_interval_has_its_states_and_every_state_all_heads(compared: Path) -> None:

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 
 from reprise.agent import Agent, propose
 from reprise.errors import EnvironmentFault, UserError
+from reprise.evaluate import Stage
 from reprise.loop import Loop
 from reprise.method import Method
 from reprise.networks import ensemble_values
@@ -114,16 +115,17 @@ def estimates(
 
 
 def accuracy(
-    loop: Loop, method: Method, task: Task, priors: Priors, seed: int
+    loop: Loop, method: Method, where: Task | Stage, priors: Priors, seed: int
 ) -> tuple[Compared, ...]:
     """Every head at the state where a run stands; the run itself is left as it is."""
+    stage = where if isinstance(where, Stage) else Stage(where)
     start, root = Start(loop.obs.copy(), captured(loop.arena)), (seed, VALUES, loop.step)
     key = jax.random.key(int(np.random.SeedSequence(root).generate_state(1)[0]))
     said = np.asarray(estimates(method, loop.agent, loop.obs, loop.advice, key))
     discounts = np.asarray(method.critic.discounts(len(said)))
     rows: list[Compared] = []
-    arena = task.open()
     try:
+        (arena,) = stage.arenas(1)
         arena.reset(0)  # some environments build what a snapshot fills in their first reset
         for policy, (estimate, discount) in enumerate(zip(said, discounts.tolist(), strict=True)):
             if policy and not loop.advice.valid[policy - 1]:
@@ -133,7 +135,8 @@ def accuracy(
             earned = monte_carlo(arena, start, act, discount, enough(discount))
             rows.append(Compared(loop.step, policy, discount, float(estimate), *earned))
     finally:
-        arena.close()
+        if stage is not where:  # the caller's own stage stays open
+            stage.close()
     return tuple(rows)
 
 

@@ -162,8 +162,8 @@ class _Session:
         self.listener.progress(progress, speed)
         self._announce(progress.loop.faults)
         if self._compares():
-            run = self.run
-            recorder.values(accuracy(progress.loop, run.method, self.task, self.priors, run.seed))
+            run, where = self.run, self.stage
+            recorder.values(accuracy(progress.loop, run.method, where, self.priors, run.seed))
         due = progress.scheduled and schedule.evaluate_every and not step % schedule.evaluate_every
         if due or (last and progress.scheduled):
             self._evaluate(progress, recorder)

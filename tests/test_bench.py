@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
-from reprise import cli
+from reprise import cli, terminal
 from reprise.bench import PARTS, Request, measure, trainings
 from reprise.bench.shares import WATCHED, Stopwatch, watching
 from reprise.bench.timing import Speed, in_turns
@@ -18,6 +20,7 @@ from reprise.commands import benching
 from reprise.errors import UserError
 from reprise.priors import Priors, repeated, resolve, save
 from reprise.tasks import Task
+from reprise.terminal import PartsLine
 from toys import HIDDEN, Line, line, policy
 
 FIELDS = {
@@ -58,6 +61,29 @@ def test_turns_alternate_and_the_first_does_not_count() -> None:
     assert clock.log == ["a", "b"] * 4
     assert found["a"].seconds == (1.0, 3.0, 2.0)
     assert found["b"].per_second == pytest.approx(0.25)
+
+
+def test_who_listens_is_told_after_each_turn_how_far_all_are() -> None:
+    clock, told = FakeClock(), list[float]()
+    workers = {name: clock.worker(name, 0.0, 1.0) for name in "ab"}
+    in_turns(workers, 1, clock, told.append)
+    assert told == [0.25, 0.5, 0.75, 1.0]
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_a_bar_is_shown_on_a_terminal_alone(
+    watched: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    screen = StringIO()
+    made = Console(file=screen, force_terminal=watched, width=100)
+    monkeypatch.setattr(terminal, "console", lambda stderr: made)
+    line = PartsLine("bench", 2)
+    for part, share in (("updates", 0.0), ("updates", 0.5), ("updates", 1.0), ("pair", 0.0)):
+        line.at(part, share)
+    line.close()
+    shown, said = screen.getvalue(), capsys.readouterr().err
+    assert said == ("" if watched else "bench: updates\nbench: pair\n")
+    assert ("bench: pair" in shown and "25%" in shown and "50%" in shown) == watched
 
 
 def test_a_turn_of_many_units_is_divided_by_them() -> None:
@@ -108,9 +134,13 @@ def test_the_answer_has_every_field_and_every_contestant(
 ) -> None:
     pair = {"one": 10.0, "two": 15.0, "rss_mb": 99.0}
     monkeypatch.setattr(trainings, "two_at_once", lambda options: dict(pair))
-    noted: list[str] = []
-    answer = measure(toy, noted.append)
-    assert noted == list(PARTS)
+    noted: list[tuple[str, float]] = []
+    answer = measure(toy, lambda part, share: noted.append((part, share)))
+    assert [part for part, share in noted if share == 0.0] == list(PARTS)
+    for part in PARTS:
+        told = [share for name, share in noted if name == part]
+        assert told == sorted(told) and told[-1] == 1.0
+    assert len([share for name, share in noted if name == "steps"]) == 2 + 3 * 2
     assert set(answer) == FIELDS
     assert {"scratch", "smec-k3", "smec-k3-sampled"} <= set(answer["updates_per_second"])
     assert answer["cost"]["scratch"] == 1.0

@@ -8,7 +8,14 @@ import time
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from reprise.evaluate import Evaluation
 from reprise.spec import Run
@@ -72,6 +79,37 @@ class ProgressLine:
     def warning(self, text: str) -> None:
         """A line that must not be missed."""
         self._console.print(f"warning: {text}", style="yellow", highlight=False, soft_wrap=True)
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if self._bar:
+            self._bar.stop()
+
+
+class PartsLine:
+    """Some measurements one after another: which one it is, and how far all have come."""
+
+    def __init__(self, label: str, parts: int):
+        self._label, self._over = label, 0
+        self._bar: Progress | None = None
+        screen = console(stderr=True)
+        if screen.is_terminal:
+            name = TextColumn("{task.description}", style="bold", markup=False)
+            columns = (name, BarColumn(bar_width=24), TaskProgressColumn(), TimeElapsedColumn())
+            # Drawn only when told: a thread that draws meanwhile would be measured, too.
+            self._bar = Progress(*columns, console=screen, auto_refresh=False)
+            self._bar.start()
+            self._line = self._bar.add_task(label, total=parts)
+
+    def at(self, part: str, share: float) -> None:
+        """A part begins (0), goes on, or is over (1)."""
+        if self._bar:
+            text = f"{self._label}: {part}"
+            self._bar.update(self._line, completed=self._over + share, description=text)
+            self._bar.refresh()
+        elif share == 0.0:
+            print(f"{self._label}: {part}", file=sys.stderr, flush=True)
+        self._over += share == 1.0
 
     def close(self) -> None:
         """Leave the terminal as it was."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from reprise.bench.timing import Turn, in_turns
+from reprise.bench.timing import Tick, Turn, in_turns, unheard
 from reprise.tasks import Task, antmaze, find, metaworld, pointmaze
 
 Maker = Callable[[], Any]
@@ -35,14 +35,14 @@ def push_wall() -> Any:
 
 
 def speeds(
-    played: dict[str, tuple[Task, Maker]], steps: int, rounds: int
+    played: dict[str, tuple[Task, Maker]], steps: int, rounds: int, tick: Tick = unheard
 ) -> dict[str, dict[str, float]]:
     """{task: {"raw": steps per second, "ours": ...}}, all tasks in turns."""
     contestants: dict[str, Turn] = {}
     for id, (task, make) in played.items():
         contestants[f"{id} raw"] = raw(make(), task.horizon, steps)
         contestants[f"{id} ours"] = ours(task, steps)
-    found = in_turns(contestants, rounds)
+    found = in_turns(contestants, rounds, tick=tick)
     return {
         id: {kind: found[f"{id} {kind}"].per_second for kind in ("raw", "ours")} for id in played
     }

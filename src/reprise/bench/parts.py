@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from reprise.bench import environments, machine, peers, shares, trainings
 from reprise.bench.environments import Maker
-from reprise.bench.timing import Speed, Turn, in_turns
+from reprise.bench.timing import Speed, Tick, Turn, in_turns, unheard
 from reprise.bench.updates import Workload, learners
 from reprise.methods import Preset
 from reprise.priors import Priors
@@ -43,10 +44,17 @@ class Request:
     """Per turn."""
     child: list[str] = field(default_factory=list[str])
     """Options for the processes of the part `pair`."""
+    tick: Tick = unheard
+    """Is told how far a part has come."""
 
 
-def measure(request: Request, note: Callable[[str], None] = lambda part: None) -> dict[str, Any]:
-    """The JSON of `reprise bench`; what was not asked for is empty or null."""
+def measure(
+    request: Request, note: Callable[[Part, float], None] = lambda part, share: None
+) -> dict[str, Any]:
+    """The JSON of `reprise bench`; what was not asked for is empty or null.
+
+    `note` is told of each part from 0, when it begins, to 1.
+    """
     answer: dict[str, Any] = {
         "updates_per_second": {}, "cost": {}, "steps_per_second": {}, "step_cost": {},
         "env_steps_per_second": {}, "shares": {}, "peak_fraction": None, "rss_mb": None,
@@ -54,10 +62,12 @@ def measure(request: Request, note: Callable[[str], None] = lambda part: None) -
     }  # fmt: skip
     for part in PARTS:
         if part in request.parts:
-            note(part)
-            for name, found in MEASURES[part](request).items():
+            note(part, 0.0)
+            told = replace(request, tick=partial(note, part))
+            for name, found in MEASURES[part](told).items():
                 known = answer[name]
                 answer[name] = known | found if isinstance(known, dict) else found
+            note(part, 1.0)
     if answer["rss_mb"] is None:
         answer["rss_mb"] = machine.peak_memory()
     return answer
@@ -69,7 +79,7 @@ def updates(request: Request) -> dict[str, Any]:
     others = peers.installed(work)
     ours = learners(work, request.counts, request.heads_per_row, every_update="sb3" in others)
     contestants: dict[str, Turn] = {**ours, **others, PRODUCT: machine.product()}
-    found = in_turns(contestants, request.rounds)
+    found = in_turns(contestants, request.rounds, tick=request.tick)
     peak, scratch = found.pop(PRODUCT), found["scratch"]
     achieved = ours["scratch"].flops() * scratch.per_second
     return {
@@ -86,7 +96,7 @@ def steps(request: Request) -> dict[str, Any]:
         request.task, request.priors, request.preset, request.counts, request.heads_per_row,
         max(2, request.steps // 5),
     )  # fmt: skip
-    found = trainings.speeds(match, request.rounds)
+    found = trainings.speeds(match, request.rounds, request.tick)
     return {
         "steps_per_second": {name: speed.per_second for name, speed in found.items()},
         "step_cost": {name: speed.times(found["scratch"]) for name, speed in found.items()},
@@ -96,7 +106,7 @@ def steps(request: Request) -> dict[str, Any]:
 
 def played(request: Request) -> dict[str, Any]:
     """Environment steps per second."""
-    speeds = environments.speeds(request.environments, request.steps, request.rounds)
+    speeds = environments.speeds(request.environments, request.steps, request.rounds, request.tick)
     return {"env_steps_per_second": speeds}
 
 

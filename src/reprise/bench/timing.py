@@ -10,6 +10,12 @@ from typing import NamedTuple
 Turn = Callable[[], int]
 """Does some work and says how many units of it were done."""
 Clock = Callable[[], float]
+Tick = Callable[[float], None]
+"""Is told between turns, while nothing is timed, which share of them is over."""
+
+
+def unheard(share: float) -> None:
+    """Nobody listens."""
 
 
 class Speed(NamedTuple):
@@ -34,15 +40,18 @@ class Speed(NamedTuple):
 
 
 def in_turns(
-    contestants: Mapping[str, Turn], rounds: int, clock: Clock = time.perf_counter
+    contestants: Mapping[str, Turn],
+    rounds: int,
+    clock: Clock = time.perf_counter,
+    tick: Tick = unheard,
 ) -> dict[str, Speed]:
     """Everybody plays one turn that does not count (it compiles), then one in each round."""
-    for turn in contestants.values():
-        turn()
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
-    for _ in range(rounds):
-        for name, turn in contestants.items():
-            began = clock()
-            units = turn()
+    turns = [name for _ in range(1 + rounds) for name in contestants]
+    for played, name in enumerate(turns):
+        began = clock()
+        units = contestants[name]()
+        if played >= len(contestants):
             seconds[name].append((clock() - began) / units)
+        tick((played + 1) / len(turns))
     return {name: Speed(tuple(each)) for name, each in seconds.items()}

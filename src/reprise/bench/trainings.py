@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from reprise.bench.lineup import lineup
 from reprise.bench.machine import peak_memory
-from reprise.bench.timing import Speed, Turn, in_turns
+from reprise.bench.timing import Speed, Tick, Turn, in_turns, unheard
 from reprise.errors import UserError
 from reprise.methods import Preset, Setup, prepare
 from reprise.priors import Priors, repeated
@@ -40,7 +40,7 @@ class Match(NamedTuple):
     """Per turn."""
 
 
-def speeds(match: Match, rounds: int) -> dict[str, Speed]:
+def speeds(match: Match, rounds: int, tick: Tick = unheard) -> dict[str, Speed]:
     """Seconds per training step of everybody in the lineup, in turns."""
     task, preset, steps = match.task, match.preset, match.steps
     schedule = brief(prepare("smec", task, preset), steps)
@@ -49,7 +49,7 @@ def speeds(match: Match, rounds: int) -> dict[str, Speed]:
     for name, entry in lineup(task, preset, match.counts, match.heads_per_row).items():
         old = Priors(repeated(match.priors, entry.priors))
         contestants[name] = follow(train(entry.method, task, old, **options), steps)
-    return in_turns(contestants, rounds)
+    return in_turns(contestants, rounds, tick=tick)
 
 
 def follow(reports: Iterator[Progress], steps: int) -> Turn:

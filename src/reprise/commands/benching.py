@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ from reprise.errors import require
 from reprise.methods import Preset
 from reprise.priors import resolve
 from reprise.tasks import find, listed
-from reprise.terminal import console
+from reprise.terminal import PartsLine, console
 
 SIZES = "metaworld/push-wall"
 
@@ -51,7 +50,11 @@ class Bench:
 
 def bench(options: Bench) -> int:
     """Measure in turns, then show it all."""
-    answer = measure(request(options), lambda part: print(f"bench: {part}", file=sys.stderr))
+    line = PartsLine("bench", len(set(options.parts)))
+    try:
+        answer = measure(request(options), line.at)
+    finally:
+        line.close()
     if options.json:
         print(json.dumps(answer))
     else:

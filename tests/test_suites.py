@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections import Counter
 from dataclasses import replace
@@ -17,7 +18,7 @@ from reprise.spec import Run, decode, encode
 from reprise.suites import FIGURES, SCALES, Cell, Choice, Suite, estimate, finish, jobs, load, suite
 from reprise.suites.continual import sequence
 from reprise.suites.grid import Variant, cell, plain
-from reprise.suites.hours import Estimate
+from reprise.suites.hours import ENVIRONMENT, SCRATCH, TIMES, Estimate
 from reprise.suites.record import settle
 
 SMOKE, SMALL, PAPER = SCALES["smoke"], SCALES["small"], SCALES["paper"]
@@ -219,6 +220,25 @@ def hours(*needs: tuple[str, ...], each: float = 1.0) -> list[Estimate]:
         named = tuple(found[int(i)].name for i in before)
         found.append(replace(cell(variant, "pointmaze/u", seed, SMOKE), needs=named))
     return [Estimate(one, each) for one in found]
+
+
+def test_the_costs_are_those_that_were_measured() -> None:
+    root = Path(__file__).parents[1] / "results"
+
+    def cycles(name: str) -> dict[str, dict[str, str]]:
+        with (root / name).open() as file:
+            return {row["method"]: row for row in csv.DictReader(file) if row["kind"] == "cycle"}
+
+    large, small = cycles("cost.csv"), cycles("cost-maze.csv")
+    assert {name: float(row["ratio"]) for name, row in large.items()} == TIMES
+    assert TIMES.keys() == set(METHODS)
+    assert SCRATCH[400, 400, 400] == float(large["scratch"]["ms"])
+    assert SCRATCH[128, 128] == float(small["scratch"]["ms"])
+    updates = json.loads((root / "bench/updates-small.json").read_text())["updates_per_second"]
+    assert pytest.approx(1e3 / updates["scratch"], abs=0.001) == SCRATCH[256, 256]
+    played = json.loads((root / "bench/shares-and-environments.json").read_text())
+    for task, rates in played["env_steps_per_second"].items():
+        assert ENVIRONMENT[task.partition("/")[0]] == pytest.approx(1e3 / rates["ours"], abs=0.001)
 
 
 def test_workers_share_the_hours_but_not_those_of_a_chain() -> None:

@@ -1,7 +1,8 @@
 """How long a suite will take: from what a step cost when it was measured, scaled to this machine.
 
-The costs are milliseconds of processor time with one thread, from benchmarks/suite_speed.py, on two
-cores of a busy virtual machine. What was not measured is marked as a guess, and a dry run says so.
+The costs are milliseconds with one thread, on two cores of a busy virtual machine: decisions and
+updates from results/cost.csv and results/cost-maze.csv (benchmarks/cost.py, kind `cycle`, processor
+time), environments and networks of 256 units from results/bench (`reprise bench`).
 """
 
 from __future__ import annotations
@@ -21,29 +22,30 @@ from reprise.priors.shipped import members
 from reprise.suites.suite import Cell, Suite, family
 from reprise.tasks import Task, find
 
-MEASURED = "recorded in November 2026 on a virtual machine of two cores, partly guessed"
-ENVIRONMENT = {"pointmaze": 0.12, "metaworld": 0.566, "antmaze": 1.343}
-"""A step of an environment alone."""
+MEASURED = "recorded in November 2026 on two cores of a busy virtual machine"
+ENVIRONMENT = {"pointmaze": 0.150, "metaworld": 0.440, "antmaze": 0.917}
+"""A step of an environment alone: results/bench/shares-and-environments.json, `ours`."""
 SCRATCH = {
-    (128, 128): 5.27,
-    (256, 256): 6.0,  # a guess between its neighbors
-    (400, 400, 400): 7.0,  # a guess: 105 updates a second of SMEC were seen with two threads
+    (128, 128): 3.495,  # results/cost-maze.csv
+    (256, 256): 7.275,  # results/bench/updates-small.json, the update alone
+    (400, 400, 400): 21.127,  # results/cost.csv
 }
-"""Acting and one update of Scratch, by networks."""
+"""A decision and an update of Scratch, by networks."""
 TIMES = {
     "scratch": 1.0,
-    "smec": 1.37,
-    "qmp": 0.93,
-    "ac-teach": 1.29,
-    # Guesses by the products that an update takes.
-    "cup": 2.0,
-    "multipolar": 1.2,
-    "mamba": 1.37,
-    "skills": 2.0,
+    "smec": 1.378,
+    "qmp": 1.041,
+    "ac-teach": 1.539,
+    "cup": 1.806,
+    "multipolar": 0.979,
+    "mamba": 1.321,
+    "skills": 1.815,
 }
-"""The same for each method as a multiple of Scratch's, with 128 x 128 and four priors."""
+"""The same for each method as a multiple of Scratch's: results/cost.csv, kind `cycle`, with three
+priors and three layers of 400; with two of 128 and four priors SMEC's was 1.345."""
 START = 18.0
-"""Seconds before a run's first update: imports and compilation (12 for Scratch, 22 for SMEC)."""
+"""Seconds before a run's first update, imports and compilation: 12 of Scratch and 22 of SMEC were
+seen once."""
 UNIT = 3.5
 """Milliseconds that `calibration` measured where the costs above were recorded."""
 ZERO_SHOT = 10

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
+from browser import EMPTY, NEEDS_BROWSER, WIDTHS, Seen, fits, launched, opened, outside
 from fake_run import maze, write_run
 from fake_suite import SCRIPT, in_a_row, suite
 from reprise import atlas, report
@@ -17,41 +17,13 @@ from reprise.pages import suite_content
 from reprise.report.panels import PANELS
 from reprise.watch import Subject, Watch, serve
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-try:
-    from playwright.sync_api import sync_playwright
-except ImportError:
-    sync_playwright = None  # type: ignore[assignment]
-
-pytestmark = [
-    pytest.mark.skipif(
-        CHROMIUM is None or sync_playwright is None,
-        reason="needs Chromium and Playwright (apt-get install chromium; pip install playwright)",
-    ),
-    # Playwright's own loop leaves sockets to the garbage collector.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
-PATIENCE = 120_000
-"""Milliseconds: machines that test may be busy."""
-WIDTHS = (360, 768, 1440)
-
-
-class Seen(NamedTuple):
-    """A page, and what it said and asked for."""
-
-    page: Any
-    said: list[str]
-    asked: list[str]
+pytestmark = NEEDS_BROWSER
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    assert sync_playwright is not None
-    with sync_playwright() as play:
-        options = ["--no-sandbox", "--disable-gpu"]
-        found = play.chromium.launch(executable_path=CHROMIUM, args=options, timeout=PATIENCE)
+    with launched() as found:
         yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")
@@ -64,32 +36,6 @@ def suite_page(browser: Any, folder: Path) -> Seen:
     return opened(browser, atlas.write([folder], folder.parent / "suite.html").as_uri())
 
 
-def opened(browser: Any, address: str) -> Seen:
-    """The page once its figures are drawn."""
-    page = browser.new_page(viewport={"width": 1440, "height": 900})
-    page.set_default_timeout(PATIENCE)
-    said: list[str] = []
-    asked: list[str] = []
-    page.on("console", lambda m: said.append(m.text) if m.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("dialog", lambda dialog: (said.append("a dialog"), dialog.dismiss()))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(address, wait_until="load")
-    return Seen(page, said, asked)
-
-
-def fits(page: Any, width: int) -> bool:
-    """Whether the page is no wider than the screen, once its figures have been drawn again."""
-    page.set_viewport_size({"width": width, "height": 900})
-    page.wait_for_function("() => document.documentElement.scrollWidth <= window.innerWidth")
-    drawn = "all => all.every(one => one.scrollWidth <= one.clientWidth + 1)"
-    return page.locator(".view:not([hidden]) .plot").evaluate_all(drawn)
-
-
-def outside(asked: list[str]) -> list[str]:
-    return [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
-
-
 def test_a_suite_is_drawn_without_errors_or_requests(suite_page: Seen) -> None:
     page = suite_page.page
     assert page.locator(".panel").evaluate_all("all => all.map(one => one.id)") == [
@@ -97,7 +43,7 @@ def test_a_suite_is_drawn_without_errors_or_requests(suite_page: Seen) -> None:
         "zero-shot",
     ]  # fmt: skip
     assert page.locator(".view:not([hidden]) .plot").count() > 8
-    assert page.locator(".view:not([hidden]) .plot:not(:has(svg.main-svg))").count() == 0
+    assert page.locator(EMPTY).count() == 0
     assert suite_page.said == [] and outside(suite_page.asked) == []
 
 

@@ -200,6 +200,33 @@ def test_a_policy_called_script_is_only_text(tmp_path: Path) -> None:
     assert not any("<" in name for name in names)
 
 
+def test_the_last_episode_of_a_timeline_has_come_as_far_as_its_run(tmp_path: Path) -> None:
+    facts = cell("pointmaze/u", "smec", 0, 9_000)
+    run = write_cell(tmp_path, facts)
+    header, *_ = (run / "switches.csv").read_text().splitlines()
+    rows = [f"{step},0,{step - 1},task,ne" for step in (101, 151)]
+    (run / "switches.csv").write_text("\n".join([header.partition(",score")[0], *rows, ""]))
+    metrics = (run / "metrics.csv").read_text().splitlines()
+    cut = metrics[1].replace("1000,", "180,", 1)
+    (run / "metrics.csv").write_text("\n".join([metrics[0], cut, ""]))
+    panel = next(p for p in panels(gather(write_suite(tmp_path, [facts]))) if p.slug == "switches")
+    (chart,) = panel.views[""]
+    assert isinstance(chart, Timeline)
+    ((_, parts),) = chart.stages[0].episodes
+    assert [tuple(part) for part in parts] == [("random", 0, 100), ("ne", 100, 180)]
+
+
+def test_one_run_has_no_spread(tmp_path: Path) -> None:
+    cells = [cell("pointmaze/u", "smec", seed, 9_000) for seed in range(2)]
+    for facts in cells:
+        write_cell(tmp_path, facts)
+    for few, spread in ((cells[:1], False), (cells, True)):
+        found = panels(gather(write_suite(tmp_path, few)))
+        (table,) = next(panel for panel in found if panel.slug == "cost").tables
+        assert table.shown is not None and ("±" in table.shown["hours"].item()) == spread
+        assert table.rows["std"].notna().item() == spread
+
+
 def test_a_timeline_goes_through_training_and_merges_neighbors(whole: Path) -> None:
     panel = next(p for p in panels(gather(whole)) if p.slug == "switches")
     for chart in panel.views[""]:

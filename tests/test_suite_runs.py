@@ -1,4 +1,4 @@
-"""Suites in real processes: killed, continued, on Ray, and gathered into tables."""
+"""Suites in real processes: killed, continued, on Ray, gathered into tables, seen in a browser."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from browser import EMPTY, NEEDS_BROWSER, WIDTHS, fits, launched, opened, outside
 from digest import digest, replay
 from reprise import results
+from reprise.cli import main
 from reprise.errors import UserError
 from reprise.folder import Manifest, claimed
 from reprise.gather import HEAD, forward_transfers, gather
@@ -35,6 +38,8 @@ KILLS = 5
 CONTINUAL = ("continual", *TASKS)
 ONE = ("suite", "point", "--tasks", "pointmaze/u", "--methods", "scratch")
 RAY = ("--ray", "local")
+MAIN = ("suite", "main", "--tasks", "metaworld/push-wall", "--methods", "smec", "scratch")
+"""Of sixteen runs the two of which most of the page is made: all take minutes."""
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
 
 
@@ -176,25 +181,33 @@ def test_a_second_suite_in_the_same_folder_is_refused(warm: dict[str, str], tmp_
 # Ray.
 
 
-@needs_ray
-def test_ray_gives_the_same_files_also_if_its_workers_are_killed(
-    straight: Path, warm: dict[str, str], tmp_path: Path
-) -> None:
+@pytest.fixture(scope="module")
+def by_ray(warm: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same suite on Ray, whose workers are killed meanwhile."""
     # Those of Scratch are left alone; the others lose their worker, and go on by themselves.
-    rng, process = np.random.default_rng(2), start(tmp_path, warm, *CONTINUAL, *RAY)
+    out = tmp_path_factory.mktemp("suite") / "ray"
+    row = ("suite", "continual", "--tasks", *TASKS)
+    rng, process = np.random.default_rng(2), start(out, warm, *row, *RAY)
     own, killed = [FIRST, SECOND], list[int]()
     for moment in np.sort(rng.choice(np.arange(1, 2 * ROWS, 2), KILLS, replace=False)):
-        wait_for(process, lambda moment=moment: rows(tmp_path, own) >= moment)
+        wait_for(process, lambda moment=moment: rows(out, own) >= moment)
         time.sleep(float(rng.uniform(0.0, 0.1)))
-        wait_for(process, lambda: owners(tmp_path, own))
-        for worker in owners(tmp_path, own):
+        wait_for(process, lambda: owners(out, own))
+        for worker in owners(out, own):
             os.kill(worker, signal.SIGKILL)
             killed.append(worker)
-        wait_for(process, lambda: not set(owners(tmp_path, own)) & set(killed))
+        wait_for(process, lambda: not set(owners(out, own)) & set(killed))
     said = finish(process)
     assert len(killed) == len(set(killed)) == KILLS
     assert "4 of 4 runs complete" in said
-    same(tmp_path, straight)
+    return out
+
+
+@needs_ray
+def test_ray_gives_the_same_files_also_if_its_workers_are_killed(
+    straight: Path, by_ray: Path
+) -> None:
+    same(by_ray, straight)
 
 
 @needs_ray
@@ -211,6 +224,60 @@ def test_without_ray_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(cluster, "find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"pip install 'reprise\[ray\]'"):
         cluster.connect("local", 1)
+
+
+# In a browser.
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with launched() as found:
+        yield found
+
+
+def in_browser(test: Callable[..., None]) -> Callable[..., None]:
+    for mark in NEEDS_BROWSER:
+        test = mark(test)
+    return test
+
+
+def look(browser: Any, suite: Path, panels: set[str], *beside: Path) -> Any:
+    """The page of a suite, with these panels, and sound in all that every page must be."""
+    page = suite / "report.html"
+    assert main(["report", str(suite), *map(str, beside), "--out", str(page)]) == 0
+    seen = opened(browser, page.as_uri())
+    assert panels <= set(seen.page.locator(".panel").evaluate_all("all => all.map(p => p.id)"))
+    assert seen.page.locator(".plot svg.main-svg").count() > 0
+    assert seen.page.locator(EMPTY).count() == 0
+    assert seen.page.locator("#missing").count() == 0
+    assert all(fits(seen.page, width) for width in WIDTHS)
+    assert seen.said == [] and outside(seen.asked) == []
+    return seen.page
+
+
+ALWAYS = {"learning", "milestones", "utilization", "switches", "cost"}
+
+
+@needs_ray
+@in_browser
+def test_the_page_of_a_row_of_tasks_made_on_ray(browser: Any, by_ray: Path) -> None:
+    page = look(browser, by_ray, ALWAYS | {"continual", "zero-shot"})
+    assert page.locator("#continual .plot svg.main-svg").count() > 0
+    assert "4 of 4" in page.locator(".cards").text_content()
+    assert page.locator("#runs tbody tr").count() == 4
+
+
+@in_browser
+def test_the_page_of_the_main_suite_and_of_a_run_beside_it(
+    browser: Any, warm: dict[str, str], straight: Path, tmp_path: Path
+) -> None:
+    said = finish(start(tmp_path, warm, *MAIN))
+    assert "2 of 2 runs complete" in said
+    page = look(browser, tmp_path, ALWAYS | {"zero-shot"}, straight / "runs" / ALONE)
+    assert "3 of 3" in page.locator(".cards").text_content()
+    titles = page.locator("#learning .view:not([hidden]) figcaption").all_text_contents()
+    assert any("metaworld/push-wall" in title for title in titles)
+    assert page.locator("#runs tbody tr").count() == 3
 
 
 # Tables.

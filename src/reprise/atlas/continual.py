@@ -93,6 +93,7 @@ def _gains(table: pd.DataFrame, row: Sequence[str], ink: dict[str, str]) -> Bars
         known = {task: values[~np.isnan(values)] for task, values in by_task.items()}
         blank = np.array([np.nan])
         filled = [known[t] if t in known and len(known[t]) else blank for t in row]
-        mean, std = np.array([v.mean() for v in filled]), np.array([v.std() for v in filled])
+        mean = np.array([v.mean() for v in filled])
+        std = np.array([v.std() if len(v) > 1 else np.nan for v in filled])
         groups.append(Group(str(label), ink.get(str(label), INK), mean, std))
     return Bars("Forward transfer", tuple(row), tuple(groups), "forward transfer")

@@ -19,7 +19,7 @@ from reprise.atlas.panels import missing, panels, runs
 from reprise.gather import Gathered
 from reprise.report.canvas import policy_label
 from reprise.report.cards import Card
-from reprise.report.wording import UNKNOWN, count, number
+from reprise.report.wording import UNKNOWN, count, duration, number
 
 ROWS = 150
 """Of a longer table the page shows so many; the CSV has all."""
@@ -135,7 +135,7 @@ def _cards(found: Gathered) -> list[Card]:
         Card("Runs complete", f"{done} of {total}", facts or "nothing is missing"),
         Card("Tasks", count(found.cells["task"].nunique()), "on this page"),
         Card("Seeds", count(found.cells["seed"].nunique()), "of each line, at most"),
-        Card("Computing", f"{seconds / 3600:.1f} h", "as recorded by the runs"),
+        Card("Computing", duration(seconds), "as recorded by the runs"),
     ]
 
 

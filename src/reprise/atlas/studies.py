@@ -49,7 +49,8 @@ def prices(found: Gathered) -> pd.DataFrame:
     rows: list[dict[str, Any]] = [
         {
             "task": str(task), "label": str(label), "runs": len(own),
-            "hours": float(own["hours"].mean()), "std": float(own["hours"].std(ddof=0)),
+            "hours": float(own["hours"].mean()),
+            "std": float(own["hours"].std(ddof=0)) if len(own) > 1 else np.nan,
             "paper_hours": paper.hours(str(task), str(label)),
             "paper_times_scratch": paper.ratio(str(task), str(label)),
         }
@@ -65,7 +66,7 @@ def _in_words(table: pd.DataFrame, kind: str) -> pd.DataFrame:
     rows = [
         {
             "task": row["task"], kind: row["label"], "runs": count(row["runs"]),
-            "hours": f"{number(row['hours'])} ± {number(row['std'])}",
+            "hours": _spread(row["hours"], row["std"]),
             "times Scratch": number(row["times_scratch"]),
             "hours in the paper": number(row["paper_hours"]),
             "times Scratch in the paper": number(row["paper_times_scratch"]),
@@ -75,6 +76,11 @@ def _in_words(table: pd.DataFrame, kind: str) -> pd.DataFrame:
     shown = pd.DataFrame(rows)
     # Two columns of dashes say less than none.
     return shown.loc[:, [name for name in shown if not shown[name].eq(UNKNOWN).all()]]
+
+
+def _spread(mean: float, std: float) -> str:
+    """A mean and its standard deviation, which one run does not have."""
+    return number(mean) if np.isnan(std) else f"{number(mean)} ± {number(std)}"
 
 
 def _times(task: str, own: pd.DataFrame, ink: dict[str, str]) -> Bars:

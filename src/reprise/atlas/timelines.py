@@ -20,13 +20,14 @@ STAGES, EPISODES = 8, 4
 def panel(found: Gathered) -> Panel | None:
     """Switches within episodes, one stage of training after another."""
     pairs = shown(found.switches) if len(found.switches) else []
+    reached = dict(zip(found.cells["cell"], found.cells["step"], strict=True))
     charts: list[Timeline] = []
     for task, label in pairs:
         own = (found.switches["task"] == task) & (found.switches["label"] == label)
         cell = found.switches.loc[own, "cell"].iloc[0]
         charts.append(
             _timeline(name_of(task, label, pairs), found.switches[found.switches["cell"] == cell],
-                      paint(found))
+                      float(reached[cell]), paint(found))
         )  # fmt: skip
     if not charts:
         return None
@@ -41,8 +42,8 @@ TIMES = (
 )
 
 
-def _timeline(title: str, switches: pd.DataFrame, ink: dict[str, str]) -> Timeline:
-    parts = _stages(switches)
+def _timeline(title: str, switches: pd.DataFrame, reached: float, ink: dict[str, str]) -> Timeline:
+    parts = _stages(switches, reached)
     episodes = [episode for part in parts for episode in part]
     acting = {s.policy for e in episodes for s in e.stretches}
     longest = max(e.stretches[-1].end for e in episodes)
@@ -50,7 +51,7 @@ def _timeline(title: str, switches: pd.DataFrame, ink: dict[str, str]) -> Timeli
     return Timeline(title, tuple(map(_stage, parts)), painted, longest)
 
 
-def _stages(switches: pd.DataFrame) -> list[list[Episode]]:
+def _stages(switches: pd.DataFrame, reached: float) -> list[list[Episode]]:
     """A few episodes in a row at each stage; stages are closer at first, when most happens."""
     nowhere = pd.DataFrame(columns=COLUMNS["tracks"].split())
     known = numbered(switches)
@@ -59,7 +60,7 @@ def _stages(switches: pd.DataFrame) -> list[list[Episode]]:
     begins = sorted({round(last * (i / (STAGES - 1)) ** 2) for i in range(STAGES)})
     some = [known[begin : begin + EPISODES + 1] for begin in begins]
     tables = [switches[switches["episode"].isin(numbers)] for numbers in some]
-    return [control(table, nowhere, EPISODES + 1)[:EPISODES] for table in tables]
+    return [control(table, nowhere, EPISODES + 1, reached)[:EPISODES] for table in tables]
 
 
 def _stage(episodes: Sequence[Episode]) -> Stage:

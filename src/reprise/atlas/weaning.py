@@ -14,6 +14,7 @@ from reprise.report.tables import numbers
 from reprise.report.wording import percent
 
 TENTHS = 10
+NBSP = "\N{NO-BREAK SPACE}"
 
 
 def shares(found: Gathered) -> pd.DataFrame:
@@ -35,7 +36,9 @@ def shares(found: Gathered) -> pd.DataFrame:
 def table(found: Gathered) -> Table:
     """The same, ready to read."""
     wide = shares(found)
-    names: dict[object, str] = {n: f"{TENTHS * (n - 1)} to {TENTHS * n} %" for n in _tenths()}
+    names: dict[object, str] = {
+        n: f"{TENTHS * (n - 1)}{NBSP}to {TENTHS * n}{NBSP}%" for n in _tenths()
+    }
     plain = wide.rename(columns={n: f"tenth_{n}" for n in _tenths()})
     shown = wide.rename(columns=names | {"label": curves.kind(found)})
     for column in names.values():

@@ -67,13 +67,18 @@ def paths(tracks: pd.DataFrame, episodes: Sequence[int]) -> list[Path]:
     return [_path(number, tracks[tracks["episode"] == number]) for number in episodes]
 
 
-def control(switches: pd.DataFrame, tracks: pd.DataFrame, count: int) -> list[Episode]:
-    """A few episodes spread over training, those with a recorded path before others."""
+def control(
+    switches: pd.DataFrame, tracks: pd.DataFrame, count: int, reached: float | None = None
+) -> list[Episode]:
+    """A few episodes spread over training, those with a recorded path before others.
+
+    The last one has come as far as the step that the run has reached, if that is known.
+    """
     chosen = numbered(switches)
     tracked = set(numbered(tracks))
     both = [number for number in chosen if number in tracked]
     picked = spread(both if len(both) >= min(count, len(chosen)) else chosen, count)
-    return [_episode(number, switches, tracks) for number in picked]
+    return [_episode(number, switches, tracks, reached) for number in picked]
 
 
 def _path(number: int, rows: pd.DataFrame) -> Path:
@@ -82,10 +87,14 @@ def _path(number: int, rows: pd.DataFrame) -> Path:
     return Path(number, int(numbers(rows, "step")[0]), numbers(rows, "t"), points, names)
 
 
-def _episode(number: int, switches: pd.DataFrame, tracks: pd.DataFrame) -> Episode:
+def _episode(
+    number: int, switches: pd.DataFrame, tracks: pd.DataFrame, reached: float | None
+) -> Episode:
     rows = switches[switches["episode"] == number]
     begins = [int(t) for t in numbers(rows, "t")]
     length = _length(number, switches, tracks)
+    if length is None and reached is not None:
+        length = int(reached - _origin(rows)) + 1
     # Of an episode in progress only the beginnings of its stretches are known.
     last = length if length is not None else begins[-1] + 1
     names = [str(name) for name in rows["to"]]

@@ -22,12 +22,13 @@ from reprise.atlas import (
     interactive,
     milestones,
     paper,
+    printed,
     promises,
     use,
     verdicts,
     weaning,
 )
-from reprise.atlas.chart import Areas, Line, Lines, Timeline, legend
+from reprise.atlas.chart import Areas, Bars, Group, Line, Lines, Timeline, legend
 from reprise.atlas.curvetables import Bundle
 from reprise.atlas.page import content
 from reprise.atlas.panels import panels
@@ -405,6 +406,29 @@ def test_a_long_training_is_drawn_at_few_places(whole: Path) -> None:
     (chart,) = panel.views["Whole training"]
     assert isinstance(chart, Areas) and len(chart.x) == use.INTERVALS + 1
     assert chart.layers["ne"] == pytest.approx(0.25) and chart.x[-1] == 1e6
+
+
+@pytest.mark.parametrize("tasks", [2, 5, 15])
+def test_numbers_over_many_bars_do_not_overlap_and_the_legend_fits(tasks: int) -> None:
+    groups = tuple(Group(f"a prior {i}", "#E69F00", np.full(tasks, 0.1 * i)) for i in range(7))
+    names = tuple(f"metaworld/task-{i}" for i in range(tasks))
+    figure = printed.sheet((Bars("Each prior alone", names, groups, "success"),))
+    figure.draw_without_rendering()
+    (ax,) = figure.axes
+    boxes = sorted((text.get_window_extent() for text in ax.texts), key=lambda box: box.x0)
+    assert len(boxes) == (7 * tasks if tasks < 15 else 0)
+    assert not any(a.overlaps(b) for a, b in pairwise(boxes))
+    key = figure.legends[0].get_window_extent()
+    assert key.x0 >= 0 and key.x1 <= figure.bbox.width
+
+
+def test_where_lines_meet_the_first_is_on_top() -> None:
+    x = np.arange(3.0)
+    chart = Lines("t", tuple(Line(name, "#0072B2", x, x) for name in "abc"))
+    above = [curve["zorder"] for curve in interactive.figure(chart)["data"]]
+    on_paper = [line.get_zorder() for line in printed.sheet((chart,)).axes[0].lines]
+    assert above == sorted(set(above), reverse=True)
+    assert on_paper == sorted(set(on_paper), reverse=True)
 
 
 def test_a_band_is_broken_where_numbers_are_missing() -> None:

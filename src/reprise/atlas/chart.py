@@ -59,6 +59,11 @@ class Group(NamedTuple):
     errors: Numbers | None = None
 
     @property
+    def known_errors(self) -> Numbers | None:
+        """Single runs have none."""
+        return None if self.errors is None or np.isnan(self.errors).all() else self.errors
+
+    @property
     def reach(self) -> Numbers:
         """How far errors stand out above the bars."""
         return np.zeros_like(self.values) if self.errors is None else self.errors

@@ -46,8 +46,9 @@ def _lines(chart: Lines) -> Figure:
             "type": "scatter", "mode": "lines", "name": text(line.name), "meta": line.name,
             "x": _values(line.x), "y": _values(line.y), "hoverlabel": {"namelength": -1},
             "line": {"color": line.color, "width": 2.2, "dash": "dash" if line.dashed else "solid"},
+            "zorder": len(chart.lines) - place,  # where lines meet, the first one is seen
         }
-        for line in chart.lines
+        for place, line in enumerate(chart.lines)
     ]  # fmt: skip
     along: dict[str, Any] = {"tickformat": "~s", "rangemode": "tozero"}
     if chart.along == "share of training":
@@ -125,17 +126,17 @@ def _bars(chart: Bars) -> Figure:
             trace |= {
                 "texttemplate": "%{y:.0%}",
                 "cliponaxis": False,
-                "textposition": "outside" if group.errors is None else "inside",
+                "textposition": "outside" if group.known_errors is None else "inside",
             }
-        if group.errors is not None:
-            trace["error_y"] = {"type": "data", "array": _values(group.errors), "thickness": 1.5,
+        if (errors := group.known_errors) is not None:
+            trace["error_y"] = {"type": "data", "array": _values(errors), "thickness": 1.5,
                                 "color": "#888888"}  # fmt: skip
         data.append(trace)
     layout = {
         "barmode": "stack" if chart.stacked else "group",
         "yaxis": _upward(chart.upward)
         | ({"tickformat": ".0%", "range": list(chart.span)} if chart.share else {}),
-        "xaxis": {"type": "category"},
+        "xaxis": {"type": "category", "showgrid": False},
     }
     return {"data": data, "layout": layout}
 

@@ -21,8 +21,14 @@ from reprise.report.wording import percent
 COLUMNS = 4
 """Charts beside each other, as in the paper's figures."""
 HEIGHT = 2.3
-BREADTH = 34
+BREADTH = 28
 """Characters in a line of a title."""
+NARROW, WIDEST = 5.0, 12.4
+"""Inches of a figure with a single chart."""
+NUMBER = 0.25, 0.11
+"""Inches of a number above a bar, lying and standing."""
+MANY = 3
+"""Names of more categories are slanted."""
 
 
 def write(panels: list[Panel], folder: Path) -> list[Path]:
@@ -44,8 +50,9 @@ def sheet(charts: tuple[Chart, ...]) -> Figure:
     drawn = [part for chart in charts for part in _parts(chart)]
     columns = min(COLUMNS, len(drawn))
     rows = -(-len(drawn) // columns)
-    figure, axes = canvas.blank(rows, columns, HEIGHT * rows + 0.5)
-    figure.set_figwidth(max(canvas.WIDTH, 3.1 * columns) if columns > 1 else 5.0)
+    slanted = any(isinstance(chart, Bars) and len(chart.categories) > MANY for chart in drawn)
+    figure, axes = canvas.blank(rows, columns, (HEIGHT + 0.6 * slanted) * rows + 0.5)
+    figure.set_figwidth(max(canvas.WIDTH, 3.1 * columns) if columns > 1 else _single(drawn[0]))
     for ax, chart in zip(axes, drawn, strict=False):
         _draw(ax, chart)
         lines = [part for line in chart.title.split("\n") for part in wrap(line, BREADTH)]
@@ -56,6 +63,13 @@ def sheet(charts: tuple[Chart, ...]) -> Figure:
     entries = {canvas.policy_label(name): _entry(mark) for name, mark in legend(drawn).items()}
     canvas.legend(figure, entries)
     return figure
+
+
+def _single(chart: Chart) -> float:
+    """Inches for a chart alone: many bars side by side need room for their numbers."""
+    if not isinstance(chart, Bars) or chart.stacked:
+        return NARROW
+    return min(WIDEST, max(NARROW, 1.2 + 0.3 * len(chart.categories) * len(chart.groups)))
 
 
 def _entry(mark: Mark) -> str | Artist:
@@ -87,10 +101,13 @@ def _draw(ax: Axes, chart: Chart) -> None:
 
 
 def _lines(ax: Axes, chart: Lines) -> None:
-    for line in chart.lines:
+    for place, line in enumerate(chart.lines):
         if line.low is not None:
             ax.fill_between(line.x, line.low, line.high, color=line.color, alpha=0.16, lw=0)
-        ax.plot(line.x, line.y, color=line.color, lw=1.5, ls="--" if line.dashed else "-")
+        style = "--" if line.dashed else "-"
+        # Where lines meet, the first one is seen; axes stay above all of them.
+        above = 2.0 + 0.4 * (1.0 - place / len(chart.lines))
+        ax.plot(line.x, line.y, color=line.color, lw=1.5, ls=style, zorder=above)
     for x in chart.marks:
         ax.axvline(x, color="#999999", lw=0.8, ls=":")
     known = [line.x[~np.isnan(line.x)].max(initial=0.0) for line in chart.lines]
@@ -125,25 +142,32 @@ def _areas(ax: Axes, chart: Areas) -> None:
 def _bars(ax: Axes, chart: Bars) -> None:
     places = np.arange(len(chart.categories), dtype=float)
     count = 1 if chart.stacked else len(chart.groups)
+    room = 0.8 * ax.get_position().width * ax.figure.get_figwidth() / (count * len(places))
+    turned = 0 if room >= NUMBER[0] else 90
     base = np.zeros(len(places))
     for place, group in enumerate(chart.groups):
         shift = 0.0 if chart.stacked else (place - (count - 1) / 2) * 0.8 / count
-        options: dict[str, Any] = {"color": group.color, "yerr": group.errors, "ecolor": "#888888"}
+        options: dict[str, Any] = {"yerr": group.known_errors, "ecolor": "#888888"}
         values = np.nan_to_num(group.values)
-        bars = ax.bar(places + shift, values, 0.8 / count, bottom=base, **options)
-        if chart.share and not chart.stacked:
+        bars = ax.bar(places + shift, values, 0.8 / count, base, color=group.color, **options)
+        if chart.share and not chart.stacked and room >= NUMBER[1]:
             # A bar of nothing cannot be seen; its number can.
-            ax.bar_label(bars, [percent(value) for value in group.values], padding=2, fontsize=7)
+            labels = [percent(value) for value in group.values]
+            ax.bar_label(bars, labels, padding=2, fontsize=7, rotation=turned)
         base = base + values if chart.stacked else base
-    labels = [canvas.plain(name, 22) for name in chart.categories]
-    slanted = len(labels) > 3
-    ax.set_xticks(
-        places, labels, rotation=30 if slanted else 0, ha="right" if slanted else "center"
-    )
+    _categories(ax, chart)
     ax.set_ylabel(chart.upward, fontsize=canvas.SMALL, color=canvas.MUTED)
+    ax.grid(visible=False, axis="x")
     if chart.share:
         ax.set_ylim(*chart.span)
         ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+
+
+def _categories(ax: Axes, chart: Bars) -> None:
+    """The names under the bars, slanted if they are many."""
+    labels = [canvas.plain(name, 22) for name in chart.categories]
+    rotation, side = (30, "right") if len(labels) > MANY else (0, "center")
+    ax.set_xticks(range(len(labels)), labels, rotation=rotation, ha=side)
 
 
 def _timeline(ax: Axes, chart: Timeline) -> None:

@@ -62,7 +62,7 @@ def legend(figure: Any, entries: Mapping[str, str | Artist]) -> None:
         handles,
         [plain(name) for name in entries],
         loc="outside lower center",
-        ncols=_columns(list(entries)),
+        ncols=_columns(list(entries), 115 * figure.get_figwidth() / WIDTH),
         fontsize=SMALL,
         frameon=False,
         handlelength=1.6,
@@ -98,6 +98,7 @@ def short(step: float, _: int | None = None) -> str:
     return f"{step:.4g}"
 
 
-def _columns(labels: Sequence[str]) -> int:
+def _columns(labels: Sequence[str], room: float) -> int:
+    """How many labels fit beside each other, in so many characters."""
     widths = [min(len(label), 28) + 7 for label in labels]
-    return len(labels) if sum(widths) <= 115 else max(1, 115 // max(widths))
+    return len(labels) if sum(widths) <= room else max(1, int(room // max(widths)))

@@ -13,6 +13,7 @@ from fake_suite import in_a_row, write_true, write_true_run
 from reprise.atlas import claims, continual
 from reprise.atlas.chart import Lines
 from reprise.atlas.page import content
+from reprise.atlas.panels import panels
 from reprise.cli import main
 from reprise.errors import UserError
 from reprise.folder import Manifest
@@ -69,6 +70,12 @@ def test_a_run_beside_a_suite_is_a_line_by_its_method(one: Path, run: Path) -> N
     panel = claims.panel(found)
     assert panel is not None and "smec is above qmp" in set(panel.tables[0].rows["the_paper_says"])
     assert "1 run beside" in content(found).main
+
+
+def test_one_shared_task_is_not_summed_up_beside_itself(one: Path, other: Path, run: Path) -> None:
+    found = gather(one, other, run)  # qmp has one of the two tasks
+    titles = [chart.title for chart in next(iter(panels(found)[0].views.values()))]
+    assert titles == ["pointmaze/u, 1 to 2 runs each", "pointmaze/two, 2 runs each"]
 
 
 def test_what_is_named_twice_counts_once(one: Path, run: Path, tmp_path: Path) -> None:

@@ -23,9 +23,10 @@ from digest import digest, replay
 from reprise import results
 from reprise.cli import main
 from reprise.errors import UserError
-from reprise.folder import Manifest, claimed
+from reprise.folder import Manifest, claimed, read_recipe, settle_recipe
 from reprise.gather import HEAD, forward_transfers, gather
 from reprise.launch import cluster
+from reprise.spec import library
 from reprise.suites import load
 
 pytestmark = pytest.mark.timeout(1_200)  # a busy machine compiles slowly
@@ -224,6 +225,20 @@ def test_without_ray_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(cluster, "find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"pip install 'reprise\[ray\]'"):
         cluster.connect("local", 1)
+
+
+def test_a_run_of_a_suite_that_was_moved_finds_its_priors(straight: Path, tmp_path: Path) -> None:
+    out = Path(shutil.copytree(straight, tmp_path / "moved"))
+    run = out / "runs" / SECOND
+    recipe = run / "run.json"
+    gone = recipe.read_text().replace(str(straight.resolve()), "/gone/suite")
+    recipe.write_text(gone)
+    assert "run:/gone/suite/runs/" in gone
+    found = read_recipe(run)
+    assert [prior.ref for prior in found.priors] == [f"run:{out.resolve() / 'runs' / FIRST}"]
+    assert list(library(found).names) == ["u"]
+    settle_recipe(found, run)  # the same recipe: it can be continued
+    assert str(out.resolve()) in recipe.read_text()
 
 
 # In a browser.

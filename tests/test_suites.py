@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from reprise import files
 from reprise.cli import main
 from reprise.errors import UserError
+from reprise.folder import read_recipe
 from reprise.methods import METHODS
-from reprise.priors import resolve
-from reprise.spec import Run, decode, encode
+from reprise.priors import PriorRecord, resolve
+from reprise.spec import Run, decode, dump, encode
 from reprise.suites import FIGURES, SCALES, Cell, Choice, Suite, estimate, finish, jobs, load, suite
 from reprise.suites.continual import sequence
 from reprise.suites.grid import Variant, cell, plain
@@ -314,3 +316,30 @@ def test_bad_input_is_one_line(
     assert main(argv) == 2
     said = capsys.readouterr().err
     assert gist in said and said.count("\n") == 1
+
+
+# A suite that was moved.
+
+
+def test_references_into_a_moved_suite_are_followed_and_others_left(tmp_path: Path) -> None:
+    suite_folder = tmp_path / "new"
+    for name in ("runs/a", "runs/b", "priors/4"):
+        (suite_folder / name).mkdir(parents=True)
+    kept = tmp_path / "elsewhere" / "runs" / "a"
+    kept.mkdir(parents=True)
+    refs = {
+        "run:/gone/suite/runs/a": f"run:{suite_folder}/runs/a",
+        "/gone/suite/priors/4": f"{suite_folder}/priors/4",
+        f"run:{kept}": f"run:{kept}",  # still there
+        "run:/gone/suite/runs/c": "run:/gone/suite/runs/c",  # nor is it here
+        "/gone/other/4": "/gone/other/4",
+        "zoo:pointmaze": "zoo:pointmaze",
+    }
+    priors = tuple(
+        PriorRecord(f"p{i}", ref, "gaussian-mlp", "0" * 64) for i, ref in enumerate(refs)
+    )
+    run = replace(suite("point", SMOKE).cells[0].run, priors=priors)
+    files.write_json(suite_folder / "runs/b/run.json", dump(run))
+    found = read_recipe(suite_folder / "runs/b")
+    assert [prior.ref for prior in found.priors] == list(refs.values())
+    assert replace(found, priors=()) == replace(run, priors=())

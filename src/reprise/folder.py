@@ -18,6 +18,8 @@ from reprise import files, spec
 from reprise.errors import FolderInUse, UserError
 from reprise.spec import Run
 
+SHELVES = ("runs", "priors")
+"""Where a suite keeps what its runs reuse."""
 PACKAGES = ("jax", "jaxlib", "equinox", "optax", "numpy", "gymnasium", "mujoco", "safetensors")
 
 
@@ -63,11 +65,24 @@ def _anywhere(run: Run) -> Run:
 
 
 def read_recipe(folder: Path) -> Run:
-    """The recipe of a run."""
+    """The recipe of a run; priors that moved together with it are where they are now."""
     path = folder / "run.json"
     if not path.is_file():
         raise UserError(f"{folder} is not a run: it has no run.json")
-    return spec.load(path)
+    run, suite = spec.load(path), folder.resolve().parent.parent
+    here = tuple(prior._replace(ref=_moved(prior.ref, suite)) for prior in run.priors)
+    return replace(run, priors=here)
+
+
+def _moved(ref: str, suite: Path) -> str:
+    """A reference into a suite that is no longer there, as one into the suite that is here.
+
+    What it names is still checked by its hash.
+    """
+    place = Path(ref.removeprefix("run:"))
+    here = suite / place.parent.name / place.name
+    gone = place.is_absolute() and place.parent.name in SHELVES and not place.exists()
+    return ref.replace(str(place), str(here)) if gone and here.exists() else ref
 
 
 class Manifest:

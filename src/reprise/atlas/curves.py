@@ -102,7 +102,7 @@ def panel(found: Gathered) -> Panel | None:
         return None
     judged = [b for b in some if success_or_return(found.curves, b.task) == "success_any"]
     everyone = together(judged)
-    several = len({b.task for b in judged}) > 1
+    several = bool(everyone) and len(everyone[0].strata) > 1
     views = {
         MEAN: [spread(b, b.label, ink[b.label]) for b in some],
         MIDDLE: [middle(b, b.label, ink[b.label]) for b in some],
@@ -112,12 +112,12 @@ def panel(found: Gathered) -> Panel | None:
         MIDDLE: [_middle(t.strata, t.x, t.label, ink[t.label]) for t in everyone],
     }
     charts: dict[str, tuple[Chart, ...]] = {
-        name: (*([_aggregate(whole[name], everyone)] if several and everyone else []),
+        name: (*([_aggregate(whole[name], everyone)] if several else []),
                *_by_task(found, some, lines))
         for name, lines in views.items()
     }  # fmt: skip
     tables = (curvetables.by_task(some, views),)
-    if several and everyone:
+    if several:
         tables += (curvetables.all_tasks(everyone, whole),)
     return Panel("learning", "Learning curves", CAPTION, charts, tables)
 

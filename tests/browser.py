@@ -15,14 +15,15 @@ try:
 except ImportError:
     sync_playwright = None  # type: ignore[assignment]
 
-NEEDS_BROWSER = (
+NEEDS_BROWSER = [
     pytest.mark.skipif(
         CHROMIUM is None or sync_playwright is None,
         reason="needs Chromium and Playwright (apt-get install chromium; pip install playwright)",
     ),
     # Playwright's own loop leaves sockets to the garbage collector.
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-)
+]
+"""The marks of a test that opens a browser."""
 PATIENCE = 120_000
 """Milliseconds: machines that test may be busy."""
 WIDTHS = (360, 768, 1440)

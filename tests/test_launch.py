@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from reprise import files
+from reprise import files, spec, suites
+from reprise.errors import UserError
 from reprise.launch import Job, Outcome, State, Workers, cluster, failure, launch
 from reprise.launch.job import perform
 from reprise.spec import Run
-from reprise.suites import SCALES
+from reprise.suites import SCALES, Choice, suite
 from reprise.suites.grid import grid, plain
 
 Ending = Callable[[Job, int], bool]
@@ -80,6 +82,23 @@ def test_places_that_a_waiting_run_leaves_free_are_used(tmp_path: Path) -> None:
     play(tmp_path, actors)
     assert actors.started[:2] == ["a", "x"]
     assert actors.most == 2
+
+
+def test_a_run_of_another_suite_is_taken_over_if_its_recipe_is_the_same(tmp_path: Path) -> None:
+    whole = suite("point", SCALES["smoke"], Choice(methods=("scratch",)))
+    (cell,) = whole.cells
+    (own,) = suite("random", SCALES["smoke"], Choice((cell.run.task,), ("scratch",))).cells
+    assert own == cell, "one recipe under one name"
+    folder = tmp_path / "runs" / cell.name
+    folder.mkdir(parents=True)
+    files.write_json(folder / "manifest.json", {"state": "complete"})
+    files.write_json(folder / "run.json", spec.dump(cell.run))
+    actors = Actors()
+    assert set(suites.play(whole, tmp_path, lambda: actors).states.values()) == {State.COMPLETE}
+    assert actors.started == []
+    files.write_json(folder / "run.json", spec.dump(replace(cell.run, steps=7)))
+    with pytest.raises(UserError, match="holds a run of another recipe; move it away"):
+        suites.play(whole, tmp_path, lambda: actors)
 
 
 def test_a_complete_run_is_never_repeated(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from reprise.statistics import (
     area,
+    difference_interval,
     forward_transfer,
     improvement_interval,
     improvement_p_value,
@@ -45,6 +46,20 @@ def test_intervals_are_rliables_up_to_the_noise_of_resampling() -> None:
     assert alone[1:] == pytest.approx(RLIABLE["iqm_interval"], abs=0.02)
     assert pair[1:] == pytest.approx(RLIABLE["improvement_interval"], abs=0.02)
     assert alone.low < alone.value < alone.high
+
+
+def test_a_difference_is_averaged_over_tasks_whatever_their_numbers_of_runs() -> None:
+    ours = [np.array([0.5, 0.7]), np.array([0.1, 0.2, 0.3, 0.2])]
+    theirs = [np.array([0.2, 0.2]), np.array([0.4, 0.4])]
+    found = difference_interval(ours, theirs, np.random.default_rng(0), 4_000)
+    assert found.value == pytest.approx((0.4 - 0.2) / 2)
+    rng = np.random.default_rng(1)
+    draws = [
+        np.mean([rng.choice(x, len(x)).mean() - rng.choice(y, len(y)).mean()
+                 for x, y in zip(ours, theirs, strict=True)])
+        for _ in range(4_000)
+    ]  # fmt: skip
+    assert found[1:] == pytest.approx(tuple(np.percentile(draws, (2.5, 97.5))), abs=0.01)
 
 
 def test_a_p_value_counts_the_ways_in_which_runs_can_change_sides_within_their_task() -> None:

@@ -118,6 +118,22 @@ def test_an_unfinished_line_is_drawn_but_not_judged(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("heights", "verdict"),
+    [((0.50, 0.52, 0.48), "agrees"), ((0.1, 0.9, 0.5), "open"), ((0.3, 0.31, 0.32), "differs")],
+)
+def test_lines_are_alike_if_the_interval_of_their_difference_is_narrow_around_none(
+    whole: Path, heights: tuple[float, ...], verdict: str
+) -> None:
+    areas = {"a": {"t": np.array(heights)}, "b": {"t": np.array([0.49, 0.51, 0.50])}}
+    evidence = verdicts.Evidence(gather(whole), areas)
+    finding = verdicts.alike(evidence, "a", "b")
+    assert finding is not None and finding.verdict == verdict
+    alone = {name: {"t": own["t"][:1]} for name, own in areas.items()}
+    single = verdicts.alike(evidence._replace(areas=alone), "a", "b")
+    assert single is not None and single.verdict == "open" and "nan" not in single.here
+
+
 def test_weaning_is_judged_by_complete_runs_alone(tmp_path: Path) -> None:
     cells = [cell("pointmaze/u", "smec", seed, 1_000) for seed in range(2)]
     found = gather(write_suite(tmp_path, cells))

@@ -37,6 +37,7 @@ RUNS = {
     "utilisation": 15 * 5,
     "value-accuracy": 2 * 2 * 5,
     "cost": (8 + 5 + 5) * 5,
+    "sampled-heads": 4 * 3 * 5,
     "continual": 2 * 6 * 5,
     "zero-shot": 15,
 }
@@ -148,6 +149,28 @@ def test_a_crowd_is_as_many_priors_as_it_says(tmp_path: Path) -> None:
     found = resolve(job.priors)
     assert found.names == tuple(f"p{i:02d}" for i in range(16))
     assert jobs(Suite("crowd", "", "smoke", tuple(cells)), tmp_path) == [job]
+
+
+def test_strangers_join_the_priors_and_have_learned_nothing(tmp_path: Path) -> None:
+    cells = [c for c in suite("sampled-heads", SMOKE).cells if c.label == "smec k=16"]
+    (job,) = jobs(Suite("strangers", "", "smoke", tuple(cells)), tmp_path)
+    found = resolve(job.priors)
+    assert found.names == ("ne", "nw", "se", "sw", *(f"untrained{i:02d}" for i in range(12)))
+    weights = [policy.weights for policy in found.policies]  # type: ignore[union-attr]
+    shapes = {tuple(w.shape for w in own) for own in weights}
+    assert len(shapes) == 1, "only the weights tell them from the others"
+    assert len({own[0].tobytes() for own in weights}) == 16
+    assert jobs(Suite("strangers", "", "smoke", tuple(cells)), tmp_path) == [job]
+
+
+def test_sampled_heads_are_all_that_sets_two_lines_apart() -> None:
+    lines = {c.label: c for c in suite("sampled-heads", SMOKE).cells}
+    for sampled, exact in (("smec sampled", "smec"), ("smec sampled k=16", "smec k=16")):
+        method = lines[sampled].run.method
+        assert lines[sampled].library == lines[exact].library
+        assert method.critic.heads_per_row == 1  # type: ignore[attr-defined]
+        critic = replace(method.critic, heads_per_row=None)  # type: ignore[call-arg]
+        assert replace(method, critic=critic) == lines[exact].run.method
 
 
 def test_a_continual_library_grows_by_one_policy_per_task(tmp_path: Path) -> None:

@@ -60,6 +60,14 @@ def improvement_interval(
     return Estimate(value, *map(float, _interval([*ours, *theirs], _wins, rng, reps)))
 
 
+def difference_interval(
+    ours: Sequence[Scores], theirs: Sequence[Scores], rng: np.random.Generator, reps: int = REPS
+) -> Estimate:
+    """Ours minus theirs, averaged over tasks, with its stratified bootstrap interval."""
+    value = float(_difference(*ours, *theirs, axis=0))
+    return Estimate(value, *map(float, _interval([*ours, *theirs], _difference, rng, reps)))
+
+
 def improvement_p_value(
     ours: Sequence[Scores], theirs: Sequence[Scores], rng: np.random.Generator, reps: int = SHUFFLES
 ) -> float:
@@ -76,9 +84,17 @@ def improvement_p_value(
 
 def _wins(*samples: Scores, axis: int) -> Any:
     """The first half of the samples against the second, task by task."""
+    return np.mean([_beats(*pair, axis) for pair in _opponents(samples)], axis=0)
+
+
+def _difference(*samples: Scores, axis: int) -> Any:
+    """How much higher the first half of the samples is than the second, task by task."""
+    return np.mean([x.mean(axis) - y.mean(axis) for x, y in _opponents(samples)], axis=0)
+
+
+def _opponents(samples: Sequence[Scores]) -> list[tuple[Scores, Scores]]:
     half = len(samples) // 2
-    rates = [_beats(*pair, axis) for pair in zip(samples[:half], samples[half:], strict=True)]
-    return np.mean(rates, axis=0)
+    return list(zip(samples[:half], samples[half:], strict=True))
 
 
 def _beats(x: Scores, y: Scores, axis: int) -> Any:

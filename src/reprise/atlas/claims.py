@@ -44,6 +44,8 @@ CAPTION = (
     "which three runs against three on a single task can never be. Otherwise it is open: too few "
     "runs, or no difference. That priors act less agrees if they do so in the second half of "
     "training on every task. Errors of values are compared in the same way as curves, run by run. "
+    "That two lines are alike agrees if the 95 % interval of the difference of their mean heights "
+    f"lies within {100 * verdicts.MARGIN:.0f} points of none, and differs if it leaves none out. "
     "Where there is no test, the numbers are for you to judge. The paper "
     "has no point mazes; there a row says whether its claim carries over."
 )
@@ -71,6 +73,11 @@ def _claims(suite: str, evidence: Evidence) -> list[Claim]:
 def _above(place: str, ours: str, theirs: str, says: str = "") -> Claim:
     sentence = says or f"{ours} is above {theirs}"
     return Claim(place, sentence, partial(verdicts.above, ours=ours, theirs=theirs))
+
+
+def _alike(ours: str, theirs: str, says: str) -> Claim:
+    judge = partial(verdicts.alike, ours=ours, theirs=theirs)
+    return Claim("Eq. (1), in expectation", says, judge)
 
 
 ALONE = Claim(
@@ -104,6 +111,11 @@ BY_SUITE: dict[str, tuple[Claim, ...]] = {
     ),
     "continual": (
         _above("Figure 25", "smec", "scratch", "with earlier policies SMEC is above Scratch"),
+    ),
+    "sampled-heads": (
+        _alike("smec sampled", "smec", "one prior head per transition learns as well as four"),
+        _alike("smec sampled k=16", "smec k=16", "and as well as sixteen"),
+        _alike("smec k=16", "smec", "twelve useless priors do no harm"),
     ),
     # Elsewhere runs share the cores, and their time says nothing.
     "cost": (

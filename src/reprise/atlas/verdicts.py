@@ -17,6 +17,8 @@ from reprise.report.wording import number, percent
 
 AGREES, DIFFERS, OPEN, NONE = "agrees", "differs", "open", "no test"
 LEVEL = 0.05
+MARGIN = 0.1
+"""Curves whose mean heights differ by no more than this are alike."""
 
 
 class Evidence(NamedTuple):
@@ -66,6 +68,23 @@ def _test(ours: Sequence[Numbers], theirs: Sequence[Numbers]) -> Finding:
     leaning = AGREES if better.low > 0.5 else DIFFERS if better.high < 0.5 else OPEN
     verdict = leaning if p <= LEVEL else OPEN
     return Finding(f"probability {interval(*better)}, p = {number(p)}", verdict)
+
+
+def alike(evidence: Evidence, ours: str, theirs: str) -> Finding | None:
+    """Whether two lines are as high as each other, as far as the interval can tell."""
+    mine, yours = evidence.areas.get(ours, {}), evidence.areas.get(theirs, {})
+    tasks = [task for task in mine if task in yours]
+    if not tasks:
+        return _unfinished(evidence.found, ours, theirs)
+    rng = np.random.default_rng(curves.SEED)
+    pairs = [mine[task] for task in tasks], [yours[task] for task in tasks]
+    value, low, high = statistics.difference_interval(*pairs, rng)
+    apart, within = low > 0.0 or high < 0.0, low >= -MARGIN and high <= MARGIN
+    heights = [percent(float(np.mean([own[t].mean() for t in tasks]))) for own in (mine, yours)]
+    here = f"mean heights {heights[0]} and {heights[1]}, difference {100 * value:+.1f} points"
+    if np.isfinite(low):  # single runs cannot tell
+        here += f" [{100 * low:+.1f}, {100 * high:+.1f}]"
+    return Finding(here, DIFFERS if apart else AGREES if within else OPEN)
 
 
 def _unfinished(found: Gathered, ours: str, theirs: str) -> Finding | None:

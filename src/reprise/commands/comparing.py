@@ -80,7 +80,8 @@ class Suite(Launching):
 
     name: tyro.conf.Positional[str] = ""
     """main, point, ablation-evaluation, ablation-horizon, ablation-ucb, sensitivity-h,
-    sensitivity-c, random, prior-sets, utilisation, value-accuracy, cost, continual or zero-shot."""
+    sensitivity-c, random, prior-sets, utilisation, value-accuracy, cost, sampled-heads,
+    continual or zero-shot."""
     tasks: tuple[str, ...] = ()
     """These tasks instead of the suite's own."""
     methods: tuple[str, ...] = ()

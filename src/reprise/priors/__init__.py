@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from reprise.priors.guard import Faults
 from reprise.priors.library import Priors
+from reprise.priors.made import repeated, untrained
 from reprise.priors.policy import Card, Policy, load, save
 from reprise.priors.prior import Foreign, PriorRecord
 from reprise.priors.references import resolve
-from reprise.priors.repeated import repeated
 from reprise.priors.shipped import shipped, zoo
 
 __all__ = [
@@ -22,5 +22,6 @@ __all__ = [
     "resolve",
     "save",
     "shipped",
+    "untrained",
     "zoo",
 ]

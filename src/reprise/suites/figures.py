@@ -25,6 +25,8 @@ LENGTHS = (50, 20, 10, 5)
 """h is H over these."""
 COEFFICIENTS = (1.0, 5.0, 20.0, 50.0)
 CROWDS = (1, 4, 16, 64)
+STRANGERS = 12
+"""Useless priors beside four good ones."""
 STATES, FEW_STATES = 10, 2
 """Per interval between evaluations, where values are compared; fewer for tiny networks."""
 
@@ -109,6 +111,24 @@ def cost(scale: Scale, choice: Choice) -> list[Cell]:
     return cells
 
 
+def sampled_heads(scale: Scale, choice: Choice) -> list[Cell]:
+    """One prior head per transition against all of them, with four priors and with useless ones."""
+    refs = PRIORS["pointmaze"].refs
+    many = Library(f"zoo:pointmaze and {STRANGERS} untrained", refs, strangers=STRANGERS)
+    total = f"k={4 + STRANGERS}"
+    variants = [
+        Variant("smec", "smec"),
+        Variant("smec sampled", "smec", _sampling),
+        Variant(f"smec {total}", "smec", library=many),
+        Variant(f"smec sampled {total}", "smec", _sampling, many),
+    ]
+    return grid(variants, MAZES, scale, choice)
+
+
+def _sampling(method: Method, task: Task) -> Method:
+    return replace(method, critic=replace(method.critic, heads_per_row=1))  # pyright: ignore
+
+
 def continual(scale: Scale, choice: Choice, method: str = "smec") -> list[Cell]:
     """Tasks in a row, each with the policies of those before it, and each alone."""
     paper = tuple(f"metaworld/{name}" for name in CONTINUAL)
@@ -142,6 +162,7 @@ FIGURES: dict[str, Callable[[Scale, Choice], list[Cell]]] = {
     "utilisation": utilisation,
     "value-accuracy": value_accuracy,
     "cost": cost,
+    "sampled-heads": sampled_heads,
     "continual": continual,
     "zero-shot": zero_shot,
 }
@@ -152,12 +173,14 @@ def suite(name: str, scale: Scale, choice: Choice = EVERYTHING, **options: str) 
     build = FIGURES[name]
     says = getattr(build, "func", build).__doc__ or ""
     cells = [_long(cell, choice.steps) for cell in build(scale, choice, **options)]
-    lines = {line for cell in cells for line in (cell.label, cell.run.name)}
-    for method in choice.methods:
-        if method not in lines:
-            raise unknown(f"method of suite {name!r}:", method, lines)
-    wanted = set(choice.methods) or lines
-    chosen = (cell for cell in cells if wanted & {cell.label, cell.run.name})
+    labels, methods = {cell.label for cell in cells}, {cell.run.name for cell in cells}
+    for line in choice.methods:
+        if line not in labels | methods:
+            raise unknown(f"method of suite {name!r}:", line, labels | methods)
+    # A line may be called as another one's method is: who says so means the line.
+    asked = set(choice.methods) or labels
+    wanted, whole = asked & labels, asked - labels
+    chosen = (cell for cell in cells if cell.label in wanted or cell.run.name in whole)
     title = says.partition("\n")[0].removesuffix(".")
     return Suite(name, title, scale.name, tuple(chosen))
 

@@ -98,7 +98,7 @@ def _watched(cell: Cell, task: Task) -> int:
 def _priors(cell: Cell) -> int:
     """How many policies it reuses."""
     known = sum(_size(ref.removeprefix("zoo:"), cell.run.task) for ref in cell.library.refs)
-    return (cell.library.crowd or known) + len(cell.needs)
+    return (cell.library.crowd or known) + cell.library.strangers + len(cell.needs)
 
 
 @cache

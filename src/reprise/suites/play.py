@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from reprise.folder import claimed
+from reprise.errors import UserError
+from reprise.folder import claimed, read_recipe
 from reprise.launch import Job, Outcome, State, Workers, launch
 from reprise.suites.crowd import gathered
 from reprise.suites.record import folder_of, settle
@@ -22,7 +24,15 @@ def play(
     with claimed(out):
         settle(suite, out)
         planned = jobs(suite, out)
+        for job in planned:
+            _recognize(job)
         return launch(planned, workers(), tell)
+
+
+def _recognize(job: Job) -> None:
+    """A complete run may have been put here from another suite: it must be the same one."""
+    if job.complete and replace(read_recipe(job.folder), priors=()) != job.run:
+        raise UserError(f"{job.folder} holds a run of another recipe; move it away")
 
 
 def jobs(suite: Suite, out: Path) -> list[Job]:

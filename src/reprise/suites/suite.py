@@ -19,6 +19,8 @@ class Library(NamedTuple):
     refs: tuple[str, ...] = ()
     crowd: int = 0
     """If more than 0: repeated under numbered names until there are so many, to see the cost."""
+    strangers: int = 0
+    """Untrained networks that join them, to see whether useless priors do harm."""
 
 
 NOBODY = Library()

@@ -100,7 +100,7 @@ class Belief(eqx.Module):
     level: jax.Array
     """Of the twins."""
     variance: jax.Array
-    gap: float = eqx.field(static=True)
+    gap: jax.Array
 
     def draw(self, obs: jax.Array, action: jax.Array, masks: int, key: jax.Array) -> jax.Array:
         around = jnp.where(action[0] < 0.0, 0.0, self.gap) + self.level
@@ -108,9 +108,9 @@ class Belief(eqx.Module):
 
 
 def belief(gap: float, variance: float = 1.0) -> Agent:
-    """Whoever asks the larger twin, or the target networks, hears something else."""
-    online = Belief(jnp.array([0.0, 5.0]), jnp.full(2, variance), gap)
-    return agent_of(online, replace(online, level=jnp.full(2, 9.0), gap=-gap))
+    """Whoever asks the larger twin, or the target networks, hears the opposite."""
+    online = Belief(jnp.array([0.0, 9.0]), jnp.full(2, variance), jnp.array([gap, -gap]))
+    return agent_of(online, replace(online, gap=-online.gap))
 
 
 def refusals(planner: Thompson, gap: float, variance: float = 1.0) -> list[int]:

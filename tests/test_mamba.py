@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -110,6 +111,7 @@ def test_b_with_lambda_one_head_0_has_the_gradient_that_sac_gives_it() -> None:
     t = transition(says([0.4, -0.3]), reward=1.0, terminated=0.0)
     following = proposals([0.1, 0.4, -0.3])._replace(log_prob=jnp.float32(-0.7))
 
+    @partial(jax.jit, static_argnums=0)
     def slope(critic: Any, net: Any, target: Any) -> Any:
         targets = critic.targets(agent_of(net, target), t, following, KEY)
         return jax.grad(lambda net: critic.loss(net, t, targets, KEY))(net)

@@ -94,7 +94,7 @@ def test_b_the_gradient_ends_at_the_sources() -> None:
         heard = said._replace(says=said.says._replace(mean=mean))
         return soft_loss(policy, agent, transition(heard), KEY)[0]
 
-    mine, theirs = jax.grad(loss, argnums=(0, 1))(policy, jnp.array([[0.7], [-0.2]]))
+    mine, theirs = jax.jit(jax.grad(loss, argnums=(0, 1)))(policy, jnp.array([[0.7], [-0.2]]))
     assert (np.asarray(mine.scale) != 0.0).all()
     assert same(theirs, jnp.zeros((2, 1)))
     # What learns is W and one network of the usual size: no source is inside the actor.

@@ -326,7 +326,8 @@ def test_e_the_posterior_is_wider_where_nothing_was_seen(critic: MixtureCritic) 
         wider.append(spread[unseen].mean() / np.median(spread[seen]))
         fit = values.mean(axis=1)[seen] - np.sin(3.0 * actions[seen, 0])
         assert np.abs(fit).mean() < 0.15
-    # The heads say so in every seed by orders of magnitude; dropout only in most, and less loudly.
+    # The heads say so in every seed by orders of magnitude. Dropout does not: its variance is also
+    # large at the border of what was seen, hence the median; by the mean it fails in some seeds.
     least, typical = (100.0, 100.0) if critic.keep is None else (0.5, 2.0)
     assert min(wider) > least and np.median(wider) > typical, wider
 

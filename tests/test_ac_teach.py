@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -91,6 +92,63 @@ def test_whoever_has_nothing_usable_to_say_loses_control_and_is_not_drawn() -> N
     assert int(lost.policy) == 0
     values = jnp.array([[0.0, 9.0], [0.0, 9.0]])
     assert {int(thompson(values, silent, jax.random.key(n))) for n in range(5)} == {0}
+
+
+class Belief(eqx.Module):
+    """A posterior written by hand: N(0, 1) of an action below 0, N(gap, 1) of another."""
+
+    level: jax.Array
+    """Of the twins."""
+    variance: jax.Array
+    gap: jax.Array
+
+    def draw(self, obs: jax.Array, action: jax.Array, masks: int, key: jax.Array) -> jax.Array:
+        around = jnp.where(action[0] < 0.0, 0.0, self.gap) + self.level
+        return around + jnp.tile(jnp.array([-1.0, 1.0]), masks // 2)
+
+
+def belief(gap: float, variance: float = 1.0) -> Agent:
+    """Whoever asks the larger twin, or the target networks, hears the opposite."""
+    online = Belief(jnp.array([0.0, 9.0]), jnp.full(2, variance), jnp.array([gap, -gap]))
+    return agent_of(online, replace(online, gap=-online.gap))
+
+
+def refusals(planner: Thompson, gap: float, variance: float = 1.0) -> list[int]:
+    """The count of refusals after each step until the challenger takes over, through `select`."""
+    agent, plan = belief(gap, variance), blank_plan(SPEC).switch(jnp.int32(0), 0)
+    step = jax.jit(lambda plan, key: planner.select(agent, plan, scene([-0.5, 0.5]), key).tick())
+    counts: list[int] = []
+    for n in range(200):
+        plan = step(plan, jax.random.key(n))
+        if int(plan.policy) == 1:
+            return counts
+        counts.append(int(plan.refused))
+    raise AssertionError("nobody ever took over")
+
+
+@pytest.mark.parametrize(
+    ("release_sign", "variance", "patience"), [(False, 1.0, 8), (True, 1.0, 30), (False, 40.0, 12)]
+)
+def test_a_a_whole_decision_refuses_as_often_and_counts_only_refusals(
+    release_sign: bool, variance: float, patience: int
+) -> None:
+    # Targets that vary more make the same gap less certain: Phi(0.2 / sqrt(2 + 40 / 10)).
+    p = norm.cdf(0.2 / np.sqrt(2.0 + variance / 10.0))
+    p = 1.0 - p if release_sign else p
+    assert 0.6 * 0.99**patience < p < 0.6 * 0.99 ** (patience - 1)
+    counts = refusals(Thompson(release_sign=release_sign), 0.2, variance)
+    assert counts[-1] == patience
+    moves = np.diff([0, *counts])
+    # A draw that is won by the policy in control is no refusal: its chance is a quarter.
+    assert set(moves.tolist()) == {0, 1}
+
+
+def test_who_acts_first_is_drawn_from_the_posterior_not_the_best_mean() -> None:
+    # One draw each, +-1 and 0.2 +-1: the better one loses where it draws low and the other high.
+    agent, plan = belief(0.2), blank_plan(SPEC)
+    select = jax.jit(jax.vmap(lambda k: Thompson().select(agent, plan, scene([-0.5, 0.5]), k)))
+    chosen = np.asarray(select(jax.random.split(KEY, 4_000)).policy)
+    assert chosen.mean() == pytest.approx(0.75, abs=0.03)
 
 
 def test_each_policy_is_drawn_independently() -> None:
@@ -268,8 +326,10 @@ def test_e_the_posterior_is_wider_where_nothing_was_seen(critic: MixtureCritic) 
         wider.append(spread[unseen].mean() / np.median(spread[seen]))
         fit = values.mean(axis=1)[seen] - np.sin(3.0 * actions[seen, 0])
         assert np.abs(fit).mean() < 0.15
-    # Dropout says so less reliably than an ensemble: not in every seed, but in most.
-    assert np.median(wider) > 1.5, wider
+    # The heads say so in every seed by orders of magnitude. Dropout does not: its variance is also
+    # large at the border of what was seen, hence the median; by the mean it fails in some seeds.
+    least, typical = (100.0, 100.0) if critic.keep is None else (0.5, 2.0)
+    assert min(wider) > least and np.median(wider) > typical, wider
 
 
 # --- behavior ---

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import reprise
+from reprise.methods import ABLATIONS, METHODS
 
 ROOT = Path(__file__).parent.parent
 SOURCE = Path(reprise.__file__).parent
@@ -234,6 +235,53 @@ def test_the_search_for_mute_names_finds_them() -> None:
         "class A:\n  def f(self):\n    'x'\nclass B(A):\n  'x'\n  def f(self): 1\n  def g(self): 1"
     )
     assert mute(ast.parse(text)) == ["A", "g"]
+
+
+# --- one core for all methods ---
+
+CORE = [SOURCE / f"{name}.py" for name in (
+    "accuracy", "actor", "agent", "assess", "checkpoint", "critic", "evaluate", "execute", "loop",
+    "looparrays", "method", "networks", "planner", "record", "replay", "schedule", "train",
+    "windows",
+)]  # fmt: skip
+"""What runs every method: it knows the three kinds of choices and no value of them."""
+
+
+def special_cases(tree: ast.Module) -> list[str]:
+    """Where a module treats one method differently: by its name, its module or a class of its."""
+    names = METHODS | ABLATIONS
+    methods = [row.build(50, 1.0) for row in names.values()]
+    kinds = {type(part).__name__ for m in methods for part in (m.critic, m.actor, m.planner)}
+    found: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names:
+            found.append(node.value)
+        elif isinstance(node, ast.ImportFrom | ast.Import):
+            modules = [getattr(node, "module", None) or "", *(a.name for a in node.names)]
+            found += [name for name in modules if "reprise.methods" in name]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in {"isinstance", "type"}:
+            found += [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in kinds]
+    return found
+
+
+@each_module(*CORE)
+def test_the_core_treats_all_methods_alike(path: Path) -> None:
+    assert special_cases(tree_of(path)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if run.name == 'cup': pass",
+        "match name:\n  case 'smec/random': pass",
+        "from reprise.methods.qmp import QSwitch",
+        "import reprise.methods",
+        "isinstance(method.planner, LearnedController)",
+        "isinstance(critic, SoftCritic | HybridCritic)",
+    ],
+)
+def test_the_search_for_special_cases_finds_them(text: str) -> None:
+    assert special_cases(ast.parse(text))
 
 
 # --- imports ---

@@ -17,9 +17,10 @@ from reprise.methods import prepare
 from reprise.methods.cup import GuidedActor, cup, mean_kl, released_kl
 from reprise.networks import ensemble_values
 from reprise.tasks import Task
+from reprise.train import train
 from reprise.types import Gaussian, Spec, Transition
 from stubs import agent_of, fixed, formula, says, transition
-from toys import batch, raw, same, small
+from toys import batch, line, priors, raw, reporting, same, small
 
 NOW = GuidedActor(start=0)
 KEY = jax.random.key(0)
@@ -142,6 +143,21 @@ def test_e_before_its_start_it_is_scratch_bit_for_bit_and_after_it_is_not() -> N
     pulled = learned(replace(cup(), actor=GuidedActor(start=2)))
     assert same(pulled.critic, scratch.critic)  # two equal actor updates before it
     assert not same(pulled.actor, scratch.actor)
+
+
+def test_e_a_run_is_scratchs_until_the_update_at_which_the_pull_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rules: list[type] = []
+
+    def update(self: Method, agent: Agent, *rest: Any) -> Any:
+        rules.append(type(self.actor))
+        return agent, {}
+
+    monkeypatch.setattr(Method, "update", update)
+    method = small(replace(cup(), actor=GuidedActor(start=10)))
+    list(train(method, line(30), priors(3), steps=45, schedule=reporting(45, warmup=45)))
+    assert rules == [SoftActor] * 10 + [GuidedActor] * 5  # learning starts at step 30
 
 
 def test_e_the_start_follows_the_warm_up_of_the_preset() -> None:

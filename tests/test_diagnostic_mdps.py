@@ -15,7 +15,7 @@ import pytest
 from reprise.agent import Agent
 from reprise.critic import HybridCritic
 from reprise.method import Method
-from reprise.methods import METHODS
+from reprise.methods import ABLATIONS, METHODS
 from reprise.methods.mamba import BaselineCritic
 from reprise.networks import ensemble_values
 from reprise.types import Advice, Gaussian, Spec, Transition
@@ -23,7 +23,7 @@ from reprise.types import Advice, Gaussian, Spec, Transition
 GAMMA, ADVISED = 0.5, (0.5, -0.5)
 ROWS, UPDATES = 32, 700
 SPEC = Spec(obs=1, action=1, priors=2)
-EACH = pytest.mark.parametrize("name", METHODS)
+EACH = pytest.mark.parametrize("name", METHODS | ABLATIONS)
 
 Mdp = Callable[[np.ndarray, np.ndarray], tuple[Any, Any, Any]]
 """(state -1, 0 or 1, action) -> reward, whether it ends, next state"""
@@ -66,7 +66,7 @@ class Learned(NamedTuple):
 
 
 def build(name: str) -> Method:
-    method = METHODS[name].build(6, 1.0)
+    method = (METHODS | ABLATIONS)[name].build(6, 1.0)
     critic = replace(method.critic, hidden=(32,), layer_norm=False, discount=GAMMA)
     actor = replace(method.actor, hidden=(16,)).after_warmup(0)
     # No planner has a part in this: methods that differ in nothing else share a compilation.

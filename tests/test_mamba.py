@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -19,7 +20,7 @@ from reprise.train import train
 from reprise.types import Spec
 from stubs import agent_of, formula, proposals, says, scene, transition
 from tables import A, S, TableQ, world
-from toys import blank_plan, line, priors, reporting, small
+from toys import blank_plan, line, priors, reporting, small, with_output
 
 K = 2
 KEY = jax.random.key(0)
@@ -50,7 +51,7 @@ def greedy_backup(mix: float, mdp: Mdp, oracles: np.ndarray) -> Any:
     return backup
 
 
-@pytest.mark.parametrize(("seed", "mix"), [(0, 0.0), (1, 0.5), (2, 0.9)])
+@pytest.mark.parametrize(("seed", "mix"), [(0, 0.0), (1, 0.5), (2, 0.9), (3, 1.0)])
 def test_a_the_greedy_policy_beats_its_own_value_which_beats_every_oracle(
     seed: int, mix: float
 ) -> None:
@@ -101,6 +102,42 @@ def test_b_with_lambda_one_head_0_learns_what_sac_does() -> None:
     assert mine[0] == sacs[0]
 
 
+def test_b_with_lambda_one_head_0_has_the_gradient_that_sac_gives_it() -> None:
+    # The same trunk below both: MAMBA's head 0 is SAC's only one.
+    spec, soft = Spec(2, 1, 2), {"entropy_backup": True, "hidden": (8,)}
+    mine, sacs = BaselineCritic(mix=1.0, **soft), SoftCritic(**soft)
+    online, slow = (mine.init(jax.random.key(n), spec) for n in (1, 2))
+    first = lambda net: with_output(net, last(net).weight[..., :1], last(net).bias[..., :1])  # noqa: E731
+    t = transition(says([0.4, -0.3]), reward=1.0, terminated=0.0)
+    following = proposals([0.1, 0.4, -0.3])._replace(log_prob=jnp.float32(-0.7))
+
+    @partial(jax.jit, static_argnums=0)
+    def slope(critic: Any, net: Any, target: Any) -> Any:
+        targets = critic.targets(agent_of(net, target), t, following, KEY)
+        return jax.grad(lambda net: critic.loss(net, t, targets, KEY))(net)
+
+    whole, part = last(slope(mine, online, slow)), last(slope(sacs, first(online), first(slow)))
+    np.testing.assert_allclose(whole.weight[..., :1], part.weight, rtol=1e-5)
+    np.testing.assert_allclose(whole.bias[..., :1], part.bias, rtol=1e-5)
+    assert (np.asarray(part.bias) != 0.0).all()
+
+
+def last(network: Any) -> Any:
+    """Its last layer."""
+    return network.body.layers[-1]
+
+
+def test_the_entropy_bonus_is_weighted_by_lambda_as_the_rest_of_the_task_policys_value() -> None:
+    t = transition(says([0.2]), reward=1.0, terminated=0.0)
+    following = proposals([0.1, 0.2])._replace(log_prob=jnp.float32(-0.7))
+    agent = agent_of(heads(3.0, 5.0), log_alpha=jnp.log(2.0))
+    for mix in (0.0, 0.9):
+        critic = BaselineCritic(mix=mix, discount=0.5, entropy_backup=True)
+        expected = 1 + 0.5 * ((1 - mix) * 5.2 + mix * (3.1 + 2.0 * 0.7))
+        found = critic.targets(agent, t, following, KEY).values
+        np.testing.assert_allclose(found, [expected, 1 + 0.5 * 5.2], rtol=1e-5)
+
+
 def test_c_with_lambda_zero_head_0_does_not_depend_on_the_task_policy() -> None:
     critic = BaselineCritic(mix=0.0)
     one = y(critic, heads(3.0, 5.0, 7.0), [0.1, 0.2, -0.3])
@@ -127,7 +164,7 @@ def test_d_unrolled_head_0_is_the_baseline_plus_the_lambda_advantage() -> None:
     errors = rewards + gamma * f[1:] - f[:-1]
     for n, q in zip(reversed(range(length)), unrolled, strict=True):
         weights = (mix * gamma) ** np.arange(length - n)
-        assert q == pytest.approx(f[n] + np.dot(weights, errors[n:]), rel=1e-5)
+        assert q == pytest.approx(f[n] + np.dot(weights, errors[n:]), rel=1e-6)
 
 
 def test_only_oracles_with_something_usable_to_say_are_the_baseline() -> None:
@@ -147,11 +184,24 @@ def test_e_the_roll_in_is_geometric_with_the_mean_length_of_the_episodes_so_far(
     drawn = np.asarray(roll_in(in_episode(4, 60), keys))  # three episodes of 20 steps on average
     assert drawn.min() == 1
     assert drawn.mean() == pytest.approx(20.0, rel=0.06)
-    assert (drawn == 1).mean() == pytest.approx(1 / 20, abs=0.012)
+    for t in range(1, 100):
+        assert (drawn <= t).mean() == pytest.approx(1.0 - (1.0 - 1 / 20) ** t, abs=0.03)
     # Also where the random warm-up ends in the middle of an episode.
     inside = np.asarray(roll_in(in_episode(4, 67, clock=7), keys))
     np.testing.assert_array_equal(inside, drawn)
     assert (np.asarray(roll_in(in_episode(3, 60), keys)) > 1e8).all()
+
+
+def test_e_the_roll_in_is_counted_from_the_reset() -> None:
+    nobody = in_episode(4, 67, clock=7)
+    seen = scene([0.0] * 4)
+    roll_out = jax.jit(lambda key: RollInOut().select(None, nobody, seen, key))  # type: ignore[arg-type]
+    for n in range(6):
+        key = jax.random.key(n)
+        left = int(RollInOut().roll_in(nobody, jax.random.split(key)[0])) - 7
+        plan = roll_out(key)
+        assert (int(plan.policy) > 0) == (left <= 0)
+        assert left <= 0 or int(plan.remaining) == left
 
 
 def test_e_every_usable_oracle_is_as_likely_to_roll_out() -> None:

@@ -86,6 +86,23 @@ def test_b_the_scales_learn_and_the_sources_do_not() -> None:
     assert same(before, [w for p in library.policies for w in p.weights])  # type: ignore[union-attr]
 
 
+def test_b_the_gradient_ends_at_the_sources() -> None:
+    agent, policy = agent_of(formula(lambda s, a: 3.0 * a)), built()
+
+    def loss(policy: AggregatingPolicy, mean: jax.Array) -> jax.Array:
+        said = says([0.6, -0.2])
+        heard = said._replace(says=said.says._replace(mean=mean))
+        return soft_loss(policy, agent, transition(heard), KEY)[0]
+
+    mine, theirs = jax.jit(jax.grad(loss, argnums=(0, 1)))(policy, jnp.array([[0.7], [-0.2]]))
+    assert (np.asarray(mine.scale) != 0.0).all()
+    assert same(theirs, jnp.zeros((2, 1)))
+    # What learns is W and one network of the usual size: no source is inside the actor.
+    plain = SoftActor(hidden=(8,)).init(KEY, SPEC)
+    shapes = [leaf.shape for leaf in jax.tree.leaves(policy)]
+    assert sorted(shapes) == sorted([(2, 1), *(leaf.shape for leaf in jax.tree.leaves(plain))])
+
+
 def test_c_silent_sources_make_it_sac_and_leave_the_scales_alone() -> None:
     policy = built()
     plain = GaussianPolicy(policy.body)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import runpy
+from dataclasses import replace
 from functools import reduce
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +16,8 @@ from reprise.methods import ABLATIONS, METHODS, prepare
 from reprise.planner import ValueGuided
 from reprise.tasks import Task
 from reprise.tasks.pointmaze import MAPS
+from reprise.train import train
+from toys import line, priors, reporting, small
 
 ROOT = Path(__file__).parents[1]
 TABLE = re.findall(r"\| `(reprise\.[\w.]+)` \|", (ROOT / "docs/paper-to-code.md").read_text())
@@ -70,6 +74,32 @@ def test_the_table_of_methods_in_the_readme_is_the_table_in_the_code() -> None:
             method = row.build(50, 10.0)
             parts = (method.critic, method.actor, method.planner)
             assert found[name] == [type(part).__name__ for part in parts], (page, name)
+
+
+def test_every_method_has_a_section_with_an_equation_and_how_it_differs() -> None:
+    text = (ROOT / "docs/methods.md").read_text()
+    titles = {name: f"\n### `{name}`\n" for name in ABLATIONS}
+    titles |= {name: f"\n## {name}\n" for name in METHODS}
+    lower = text.lower()
+    for name, title in titles.items():
+        assert lower.count(title) == 1, name
+        section = re.split(r"\n##", lower.split(title)[1])[0]
+        about, equation = section.split("```")[:2]
+        assert len(about.split()) > 5 and re.search(r"[=~]", equation), name
+        assert name in ABLATIONS or "against the original:" in section, name
+    assert all(f"{h}" in text for h in ("{H/50, H/20, H/10, H/5}", "{1, 5, 20, 50}"))
+
+
+def test_the_new_method_of_the_docs_can_be_trained(tmp_path: Path) -> None:
+    text = (ROOT / "docs/three-choices.md").read_text()
+    (block,) = re.findall(r"```python\n(# src/reprise/methods/.*?)```", text, re.DOTALL)
+    (tmp_path / "handover.py").write_text(block)
+    module = runpy.run_path(str(tmp_path / "handover.py"))
+    method = small(replace(module["handover"](10, 1.0), planner=module["Handover"](after=6)))
+    schedule = reporting(40, warmup=0, learning_starts=1_000)
+    *_, last = train(method, line(20), priors(2), steps=40, schedule=schedule)
+    rows = last.loop.replay.rows(0, 40).source.reshape(2, 20)
+    assert (rows[:, :6] == 0).all() and (rows[:, 6:] > 0).all()
 
 
 def test_the_docs_say_for_each_maze_what_each_prior_achieves_alone() -> None:

@@ -14,8 +14,8 @@ import pytest
 from reprise.agent import Agent, Plan, Proposals
 from reprise.critic import Critic, HybridCritic, SoftCritic
 from reprise.method import Method
-from reprise.methods.smec import smec
-from reprise.planner import Scene, ValueGuided, best, ucb_bonus
+from reprise.methods.smec import no_truncation, no_ucb, random, single_value, smec
+from reprise.planner import Scene, Uniform, ValueGuided, best, ucb_bonus
 from reprise.theory import tabular
 from reprise.theory.tabular import Mdp
 from reprise.train import RewardSignWarning, train
@@ -236,6 +236,19 @@ def test_s7_switching_is_worth_at_least_the_best_score_in_every_state(seed: int)
     assert (worth >= table.max(axis=1) - 1e-5).all()
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_with_full_horizons_no_bonus_and_no_commitment_it_is_policy_improvement(seed: int) -> None:
+    mdp, policies = world(seed, 1 + K)
+    table = np.stack([tabular.values(mdp, policy, 0.95) for policy in policies], axis=1)
+    chosen = greedy(table)
+    np.testing.assert_array_equal(chosen, table.argmax(axis=1))
+    acting = policies[chosen, np.arange(S)]
+    improved = tabular.values(mdp, acting, 0.95)
+    assert (improved >= table.max(axis=1) - 1e-5).all()
+    switching = tabular.switching_value(mdp, policies, chosen, 0.95, 1)
+    np.testing.assert_allclose(improved, switching, rtol=1e-9)
+
+
 @pytest.mark.parametrize("steps", [200])
 def test_s8_without_priors_smec_is_scratch_bit_for_bit(steps: int) -> None:
     def final(method: Method) -> Agent:
@@ -311,6 +324,19 @@ def test_one_head_judges_everybody_in_the_single_value_ablation() -> None:
     critics = slopes(([2.0], 0.0), ([4.0], 0.0))
     values = SoftCritic().judge(critics, jnp.zeros(2), jnp.array([[1.0], [3.0]]))  # type: ignore[arg-type]
     np.testing.assert_allclose(values, [[2.0, 6.0], [4.0, 12.0]])
+
+
+def test_each_ablation_takes_one_part_from_smec_and_leaves_the_others() -> None:
+    whole = smec(7, 3.0)
+    one_head, full, silent = (f(7, 3.0) for f in (single_value, no_truncation, no_ucb))
+    assert one_head == replace(whole, critic=one_head.critic)
+    assert one_head.critic.heads(Spec(2, 1, 3)) == 1
+    assert full == replace(whole, critic=full.critic)
+    np.testing.assert_array_equal(full.critic.discounts(4), np.full(4, 0.99, np.float32))
+    assert full.critic.heads(Spec(2, 1, 3)) == 4
+    assert silent == replace(whole, planner=silent.planner)
+    assert silent.planner == ValueGuided(commit=7, ucb=0.0)
+    assert random(7, 3.0).planner == Uniform(commit=7)
 
 
 @pytest.mark.parametrize("stochastic", [False, True])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -37,7 +38,7 @@ class AggregatingPolicy(eqx.Module):
 
     def aggregate(self, advice: Advice) -> Float[Array, "action"]:
         """The mean over the priors that said something usable here."""
-        actions = advice.says.mode()
+        actions = jax.lax.stop_gradient(advice.says.mode())
         if self.inverse_tanh:
             actions = jnp.arctanh(jnp.clip(actions, -EDGE, EDGE))
         heard = jnp.where(advice.valid[:, None], self.scale * actions, 0.0)
@@ -65,7 +66,7 @@ class AggregatingActor(Actor):
     def loss(
         self, actor: Any, agent: Agent, t: Transition, key: Array
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """SAC's, with W among the parameters; advice is data, so no prior gets a gradient."""
+        """SAC's, with W among the parameters; no prior gets a gradient."""
         return soft_loss(actor, agent, t, key)
 
 

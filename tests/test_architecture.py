@@ -318,6 +318,27 @@ def test_the_blocker_blocks() -> None:
     assert done.returncode != 0 and "numpy is not installed" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("given", "first", "threads"),
+    [
+        ({}, "reprise", "1 1"),
+        ({"NPROC": "3"}, "reprise", "3 3"),
+        ({"OPENBLAS_NUM_THREADS": "2"}, "reprise", "1 2"),
+        ({}, "numpy, reprise", "1 None"),  # too late to say anything
+    ],
+)
+def test_jax_and_numpy_have_as_many_threads_as_one_is_told(
+    given: dict[str, str], first: str, threads: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NPROC", "OPENBLAS_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    asked = "os.environ.get('NPROC'), os.environ.get('OPENBLAS_NUM_THREADS')"
+    done = python(f"import os, {first}; print({asked})")
+    assert done.stdout.split() == threads.split(), done.stderr
+
+
 def test_without_the_report_extra_a_report_is_refused_in_one_line(tmp_path: Path) -> None:
     code = (
         "import importlib.util as u; real = u.find_spec\n"

@@ -15,6 +15,7 @@ import pytest
 
 from reprise import arrays, checkpoint, spec
 from reprise.agent import Agent, Plan
+from reprise.assess import judge
 from reprise.errors import UserError
 from reprise.loop import Loop
 from reprise.method import Method
@@ -181,6 +182,23 @@ def test_a_prior_with_nothing_usable_to_say_is_never_chosen(name: str) -> None:
     assert not rows.advice.valid[:, 1].any() and rows.advice.valid[:, 0].all()
     assert 2 not in rows.source
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(last.agent))
+
+
+@ALL
+def test_a_policy_that_is_a_whole_network_is_evaluated_without_asking_priors(
+    name: str, straight: Runs
+) -> None:
+    asked: list[int] = []
+
+    def spy(obs: np.ndarray) -> np.ndarray:
+        asked.append(len(obs))
+        return np.zeros((len(obs), 1), np.float32)
+
+    spies = [Foreign(policy.card, spy) for policy in priors(3).policies]
+    method, agent = build(name), straight(name).last.agent
+    found = judge(method, agent, Priors(spies), line(30), [0, 1])
+    assert np.isfinite(found.return_mean)
+    assert bool(asked) == (name == "multipolar") == (method.actor.export(agent.actor) is None)
 
 
 def garbled(say: Advice, noise: float) -> Advice:

@@ -322,7 +322,7 @@ def test_twenty_kills_at_random_moments_change_nothing(
         if process.returncode == 0 or "is complete" in said:
             if process.returncode == 0:
                 seconds = time.perf_counter() - began  # other machines, other times
-            finished.append(Path(shutil.move(folder, tmp_path / f"finished-{kills}")))
+            finished.append(Path(shutil.move(folder, tmp_path / f"finished-{len(finished)}")))
         else:
             assert process.returncode == -signal.SIGKILL, said
     for run in finished:

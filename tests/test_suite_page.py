@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from fake_suite import SCRIPT, cell, in_a_row, suite, with_sets, write_cell, write_suite
-from reprise import atlas
+from reprise import atlas, suites
 from reprise.atlas import (
     claims,
     curves,
@@ -120,12 +120,20 @@ def test_an_unfinished_line_is_drawn_but_not_judged(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("heights", "verdict"),
-    [((0.50, 0.52, 0.48), "agrees"), ((0.1, 0.9, 0.5), "open"), ((0.3, 0.31, 0.32), "differs")],
+    [
+        ((0.50, 0.52, 0.48, 0.50), "agrees"),
+        ((0.1, 0.9, 0.5, 0.6), "open"),
+        ((0.3, 0.31, 0.32, 0.33), "differs"),
+        ((0.3, 0.31, 0.32), "open"),  # far apart, but by chance once in ten
+    ],
 )
 def test_lines_are_alike_if_the_interval_of_their_difference_is_narrow_around_none(
     whole: Path, heights: tuple[float, ...], verdict: str
 ) -> None:
-    areas = {"a": {"t": np.array(heights)}, "b": {"t": np.array([0.49, 0.51, 0.50])}}
+    areas = {
+        "a": {"t": np.array(heights)},
+        "b": {"t": np.array([0.49, 0.51, 0.50, 0.5])[: len(heights)]},
+    }
     evidence = verdicts.Evidence(gather(whole), areas)
     finding = verdicts.alike(evidence, "a", "b")
     assert finding is not None and finding.verdict == verdict
@@ -472,3 +480,10 @@ def test_the_command_writes_a_suite_and_refuses_what_does_not_fit(
     ):
         assert main(["report", *argv]) == 2
         assert gist in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", claims.BY_SUITE)
+def test_claims_are_about_lines_that_their_suite_has(name: str) -> None:
+    lines = {cell.label for cell in suites.suite(name, suites.SCALES["paper"]).cells}
+    compared = [getattr(claim.judge, "keywords", {}) for claim in claims.BY_SUITE[name]]
+    assert {line for pair in compared for line in pair.values()} <= lines

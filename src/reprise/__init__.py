@@ -8,6 +8,9 @@ import sys
 if "jax" not in sys.modules:
     # JAX gives other bits for another number of threads; one is also the fastest for small nets.
     os.environ.setdefault("NPROC", "1")
+if "numpy" not in sys.modules:
+    # The priors' products are NumPy's, whose second thread would spin on another run's core.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", os.environ.get("NPROC", "1"))
 
 from reprise.critic import HybridCritic, SoftCritic
 from reprise.errors import UserError

@@ -145,7 +145,8 @@ def alone(
 ) -> Act:
     """One policy as its head judges it: the task policy sampled, a prior as the method runs it."""
     if policy == 0:
-        return lambda obs: _sample(_says(agent.actor, obs, _first(priors(obs[None], 0))), rng)
+        heard = method.advisers(agent.actor, priors)
+        return lambda obs: _sample(_says(agent.actor, obs, _first(heard(obs[None], 0))), rng)
     single = Priors([priors.policies[policy - 1]])
 
     def act(obs: np.ndarray) -> np.ndarray:

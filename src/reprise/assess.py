@@ -34,9 +34,10 @@ def judge(
 
 def task_policy(method: Method, actor: Any, priors: Priors) -> Act:
     """A learned actor as a function of observations."""
+    heard = method.advisers(actor, priors)
 
     def act(obs: np.ndarray) -> np.ndarray:
-        return np.asarray(method.mode(actor, obs, priors(obs, 0)))
+        return np.asarray(method.mode(actor, obs, heard(obs, 0)))
 
     return act
 

@@ -50,7 +50,7 @@ def settle_recipe(run: Run, folder: Path) -> None:
     """
     path = folder / "run.json"
     found = spec.load(path) if path.exists() else None
-    if found and _anywhere(found) != _anywhere(run):
+    if found and placeless(found) != placeless(run):
         raise UserError(
             f"{folder} was made by another recipe ({found.name} on {found.task}, {found.id}); "
             "choose another --out, or `reprise resume` to continue it"
@@ -59,7 +59,7 @@ def settle_recipe(run: Run, folder: Path) -> None:
         files.write_json(path, spec.dump(run))
 
 
-def _anywhere(run: Run) -> Run:
+def placeless(run: Run) -> Run:
     """The recipe without the places of its priors; their names, formats and hashes remain."""
     return replace(run, priors=tuple(prior._replace(ref="") for prior in run.priors))
 

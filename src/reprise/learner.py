@@ -107,7 +107,8 @@ class Learner:
                 jax.random.key(np.random.default_rng().integers(2**31)), len(obs)
             )
             sample = jax.vmap(lambda o, a, k: actor(o, a).sample(k)[0])
-            actions = np.asarray(sample(obs, self.priors(obs, self._box.action_dim), keys))
+            advice = self.run.method.advisers(actor, self.priors)(obs, 0)
+            actions = np.asarray(sample(obs, advice, keys))
         scaled = np.stack([self._box.rescale(action) for action in actions])
         return (scaled[0] if single else scaled), None
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reprise import files
 from reprise.errors import UserError
-from reprise.folder import Manifest, read_recipe
+from reprise.folder import Manifest, placeless, read_recipe
 from reprise.suites import record
 from reprise.suites.suite import Cell, Library
 
@@ -110,12 +109,7 @@ def _same_recipe(first: Member, second: Member) -> bool:
         return False
     if not (first.progress[1] and second.progress[1]):
         return True
-    return _priors(first.place) == _priors(second.place)
-
-
-def _priors(place: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = files.read_json(place / RECIPE).get("priors") or []
-    return [prior | {"ref": ""} for prior in found]
+    return placeless(read_recipe(first.place)) == placeless(read_recipe(second.place))
 
 
 def _together(records: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from reprise.agent import Agent, Plan, flat_adam, propose
 from reprise.critic import Critic, SoftCritic, Targets
 from reprise.errors import require
 from reprise.planner import Lesson, Planner, Scene, TaskPolicy
+from reprise.priors import Priors
 from reprise.replay import Packed
 from reprise.types import Advice, PyTree, Spec, Transition
 
@@ -89,6 +90,10 @@ class Method:
             return values
         floor = self.reward_lower_bound / (1.0 - self.critic.discounts(values.shape[1]))
         return values - floor[None]
+
+    def advisers(self, actor: Any, priors: Priors) -> Priors:
+        """The priors that a learned actor needs in order to act: none if it is a whole policy."""
+        return priors if self.actor.export(actor) is None else Priors()
 
     @partial(jax.jit, static_argnums=0)
     def mode(

@@ -45,7 +45,8 @@ CAPTION = (
     "runs, or no difference. That priors act less agrees if they do so in the second half of "
     "training on every task. Errors of values are compared in the same way as curves, run by run. "
     "That two lines are alike agrees if the 95 % interval of the difference of their mean heights "
-    f"lies within {100 * verdicts.MARGIN:.0f} points of none, and differs if it leaves none out. "
+    f"lies within {100 * verdicts.MARGIN:.0f} points of none, and differs if it leaves none out "
+    "and so do the permutations, as above. "
     "Where there is no test, the numbers are for you to judge. The paper "
     "has no point mazes; there a row says whether its claim carries over."
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -76,15 +76,20 @@ def alike(evidence: Evidence, ours: str, theirs: str) -> Finding | None:
     tasks = [task for task in mine if task in yours]
     if not tasks:
         return _unfinished(evidence.found, ours, theirs)
-    rng = np.random.default_rng(curves.SEED)
     pairs = [mine[task] for task in tasks], [yours[task] for task in tasks]
-    value, low, high = statistics.difference_interval(*pairs, rng)
-    apart, within = low > 0.0 or high < 0.0, low >= -MARGIN and high <= MARGIN
-    heights = [percent(float(np.mean([own[t].mean() for t in tasks]))) for own in (mine, yours)]
+    value, low, high = statistics.difference_interval(*pairs, np.random.default_rng(curves.SEED))
+    p = statistics.improvement_p_value(*pairs, np.random.default_rng(curves.SEED))
+    apart, within = (low > 0.0 or high < 0.0) and p <= LEVEL, low >= -MARGIN and high <= MARGIN
+    heights = [percent(_height(own, tasks)) for own in (mine, yours)]
     here = f"mean heights {heights[0]} and {heights[1]}, difference {100 * value:+.1f} points"
     if np.isfinite(low):  # single runs cannot tell
         here += f" [{100 * low:+.1f}, {100 * high:+.1f}]"
     return Finding(here, DIFFERS if apart else AGREES if within else OPEN)
+
+
+def _height(own: dict[str, Numbers], tasks: Iterable[str]) -> float:
+    """The mean of a line over tasks, however many runs each has."""
+    return float(np.mean([own[task].mean() for task in tasks]))
 
 
 def _unfinished(found: Gathered, ours: str, theirs: str) -> Finding | None:
@@ -124,8 +129,8 @@ def height_of_settings(evidence: Evidence) -> Finding | None:
     tasks = set.intersection(*(set(own) for own in evidence.areas.values()))
     if not tasks:
         return Finding("no task has complete runs of every setting", NONE)
-    means = {n: np.mean([own[t].mean() for t in tasks]) for n, own in evidence.areas.items()}
-    heights = ", ".join(f"{name} {percent(float(mean))}" for name, mean in means.items())
+    lines = evidence.areas.items()
+    heights = ", ".join(f"{name} {percent(_height(own, tasks))}" for name, own in lines)
     return Finding(f"mean heights: {heights}", NONE)
 
 
@@ -179,6 +184,6 @@ def truer_with_short_horizons(evidence: Evidence) -> Finding | None:
     if not tasks:
         return UNFINISHED
     tested = _test([full[task] for task in tasks], [short[task] for task in tasks])
-    means = [float(np.mean([own[t].mean() for t in tasks])) for own in (short, full)]
+    means = [_height(own, tasks) for own in (short, full)]
     here = f"error over mean return: {number(means[0])} with short horizons, {number(means[1])} "
     return Finding(f"{here}without; larger without: {tested.here}", tested.verdict)

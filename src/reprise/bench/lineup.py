@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
-from reprise.critic import HybridCritic
 from reprise.method import Method
 from reprise.methods import Preset, prepare
+from reprise.methods.smec import sampled
 from reprise.tasks import Task
 
 
@@ -24,12 +23,10 @@ def lineup(
 ) -> dict[str, Entry]:
     """`scratch`, `smec-kN` with all heads learning from every row, `smec-kN-sampled` with some."""
     smec = prepare("smec", task, preset).method
-    if not isinstance(smec.critic, HybridCritic):
-        raise TypeError("SMEC has a hybrid critic")
-    sampled = replace(smec, critic=replace(smec.critic, heads_per_row=heads_per_row))
+    fewer = sampled(smec, heads_per_row)
     entries = {"scratch": Entry(prepare("scratch", task, preset).method, 0)}
     for count in counts:
         entries[f"smec-k{count}"] = Entry(smec, count)
         if count:
-            entries[f"smec-k{count}-sampled"] = Entry(sampled, count)
+            entries[f"smec-k{count}-sampled"] = Entry(fewer, count)
     return entries

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from reprise.errors import UserError
+from reprise.networks import Linear
 from reprise.priors.library import Priors
 from reprise.priors.policy import Policy
 
@@ -33,14 +34,10 @@ def _in_rotation(few: Priors, count: int) -> list[Policy]:
 
 
 def _fresh(like: Policy, number: int) -> Policy:
-    """The same network with Xavier-uniform weights and zero biases."""
+    """The same network as it is before it learns."""
     rng = np.random.default_rng(number)
-
-    def drawn(weight: np.ndarray) -> np.ndarray:
-        bound = np.sqrt(6.0 / sum(weight.shape))
-        return rng.uniform(-bound, bound, weight.shape).astype(np.float32)
-
+    layers = [Linear(inputs, outputs, rng) for inputs, outputs in map(np.shape, like.weights)]
     name, origin = f"untrained{number:02d}", "random weights"
     card = replace(like.card, name=name, origin=origin, task="", success={})
-    weights = tuple(drawn(weight) for weight in like.weights)
-    return Policy(card, weights, tuple(np.zeros_like(bias) for bias in like.biases))
+    weights = tuple(np.asarray(layer.weight) for layer in layers)
+    return Policy(card, weights, tuple(np.asarray(layer.bias) for layer in layers))

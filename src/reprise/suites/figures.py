@@ -9,6 +9,7 @@ from functools import partial
 from reprise.errors import unknown
 from reprise.method import Method
 from reprise.methods import METHODS
+from reprise.methods.smec import sampled
 from reprise.priors.shipped import SETS
 from reprise.suites.continual import sequence
 from reprise.suites.grid import PRIORS, Variant, grid, plain
@@ -126,7 +127,7 @@ def sampled_heads(scale: Scale, choice: Choice) -> list[Cell]:
 
 
 def _sampling(method: Method, task: Task) -> Method:
-    return replace(method, critic=replace(method.critic, heads_per_row=1))  # pyright: ignore
+    return sampled(method, heads_per_row=1)
 
 
 def continual(scale: Scale, choice: Choice, method: str = "smec") -> list[Cell]:

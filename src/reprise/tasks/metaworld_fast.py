@@ -24,6 +24,7 @@ from metaworld.utils import reward_utils
 from reprise.tasks.metaworld_numbers import clip, hstack, norm, rotation, tolerance
 
 ONES = np.ones(3, np.float32)
+MINUS = -ONES
 DOWNWARD = np.array([1.0, 0.0, 1.0, 0.0])
 """How the hand is always held, as a quaternion."""
 
@@ -104,6 +105,7 @@ class _Shared:
         data = mujoco.MjData(model)
         self._bodies, self._sites = Windows(data.body), Windows(data.site)
         self._pads = data.geom("leftpad_geom").id, data.geom("rightpad_geom").id
+        self._tie, self._tilt, self._fingers = data.mocap_pos[0], data.mocap_quat, data.ctrl
         return model, data
 
     def get_body_com(self: Any, body_name: str) -> np.ndarray:
@@ -119,7 +121,7 @@ class _Shared:
             raise ValueError("the episode is over; reset the environment")
         data = self.data
         self.set_xyz_action(action[:3])
-        data.ctrl[:] = action[-1], -action[-1]
+        self._fingers[:] = action[-1], -action[-1]
         mujoco.mj_step(self.model, data, nstep=self.frame_skip)
         self.curr_path_length += 1
         # Meta-World moves its targets' sites here; this moves them, like all sites, back again.
@@ -131,10 +133,9 @@ class _Shared:
 
     def set_xyz_action(self: Any, action: np.ndarray) -> None:
         """Move the point that the hand is tied to."""
-        data = self.data
-        moved = data.mocap_pos + clip(action, -ONES, ONES) * self.action_scale
-        data.mocap_pos[:] = clip(moved, self.mocap_low, self.mocap_high)
-        data.mocap_quat[:] = DOWNWARD
+        moved = self._tie + clip(action, MINUS, ONES) * self.action_scale
+        np.minimum(np.maximum(moved, self.mocap_low), self.mocap_high, out=self._tie)
+        self._tilt[:] = DOWNWARD
 
     @property
     def tcp_center(self: Any) -> np.ndarray:

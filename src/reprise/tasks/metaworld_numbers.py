@@ -16,6 +16,7 @@ from scipy.spatial.transform import Rotation
 
 AT_MARGIN = 0.1
 LONG_TAIL = float(np.sqrt(1 / AT_MARGIN - 1))
+GAUSSIAN = float(np.sqrt(-2 * np.log(AT_MARGIN)))
 SKEW = 1e-13
 """Rows less orthogonal than this are left to scipy, which would straighten them."""
 
@@ -54,13 +55,16 @@ def tolerance(
 ) -> Any:
     """Meta-World's tolerance: 1 within the bounds, less the farther outside."""
     lower, upper = bounds
-    usual = sigmoid == "long_tail" and value_at_margin == AT_MARGIN and isinstance(x, float)
-    if not usual or lower > upper or not margin > 0:
+    usual = value_at_margin == AT_MARGIN and isinstance(x, float)
+    known = sigmoid == "long_tail" or sigmoid == "gaussian"
+    if not usual or not known or lower > upper or not margin > 0:
         return reward_utils.tolerance(x, bounds, margin, sigmoid, value_at_margin)
     number = float(x)
     if lower <= number <= upper:
         return 1.0
     outside = (lower - number if number < lower else number - upper) / float(margin)
+    if sigmoid == "gaussian":
+        return float(np.exp(-0.5 * (outside * GAUSSIAN) ** 2))
     return 1 / ((outside * LONG_TAIL) ** 2 + 1)
 
 

@@ -6,7 +6,7 @@ import contextlib
 import io
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, TypeVar
 
@@ -35,12 +35,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _dispatch(argv: list[str]) -> int:
     if not argv or argv[0] in ("-h", "--help"):
-        return _overview()
+        return _overview(COMMANDS)
     if argv[0] == "--version":
         print(f"reprise {version('reprise')}")
         return 0
     words = " ".join(argv[:2])
     name = words if words in COMMANDS else argv[0]
+    group = {full: command for full, command in COMMANDS.items() if full.startswith(argv[0] + " ")}
+    if group and name not in COMMANDS and argv[1:] in ([], ["-h"], ["--help"]):
+        return _overview(group)
     if name not in COMMANDS:
         raise unknown("command", words if words.startswith(_GROUPS) else name, COMMANDS)
     command: Command = COMMANDS[name]
@@ -84,12 +87,12 @@ def _one_line(text: str, prog: str) -> str:
     return f"{gist} (see `{prog} --help`)"
 
 
-def _overview() -> int:
+def _overview(commands: Mapping[str, Command]) -> int:
     screen = console()
     screen.print("reprise", style="bold", end="")
     screen.print(": learn a new task faster from the policies you already have\n")
     table = Table(box=None, show_header=False, padding=(0, 2))
-    for name, command in COMMANDS.items():
+    for name, command in commands.items():
         table.add_row(f"reprise {name}", (command.options.__doc__ or "").partition("\n")[0])
     screen.print(table)
     screen.print("\n`reprise COMMAND --help` shows the options of a command.")

@@ -376,12 +376,12 @@ def test_the_overview_names_every_command(argv: list[str]) -> None:
     assert all(f"reprise {name}" in said.out for name in COMMANDS)
 
 
-@pytest.mark.parametrize("rest", [[], ["-h"], ["--help"]])
+@pytest.mark.parametrize("flag", ["-h", "--help"])
 @pytest.mark.parametrize("group", ["priors", "methods", "tasks"])
-def test_the_first_word_of_several_commands_names_them_and_no_others(
-    group: str, rest: list[str]
+def test_help_for_the_first_word_of_several_commands_names_them_and_no_others(
+    group: str, flag: str
 ) -> None:
-    said = say(group, *rest)
+    said = say(group, flag)
     assert said.code == 0
     named = {name for name in COMMANDS if f"reprise {name}" in said.out}
     assert named == {name for name in COMMANDS if name.startswith(f"{group} ")} != set()

@@ -42,7 +42,7 @@ def _dispatch(argv: list[str]) -> int:
     words = " ".join(argv[:2])
     name = words if words in COMMANDS else argv[0]
     group = {full: command for full, command in COMMANDS.items() if full.startswith(argv[0] + " ")}
-    if group and name not in COMMANDS and argv[1:] in ([], ["-h"], ["--help"]):
+    if group and name not in COMMANDS and argv[1:] in (["-h"], ["--help"]):
         return _overview(group)
     if name not in COMMANDS:
         raise unknown("command", words if words.startswith(_GROUPS) else name, COMMANDS)

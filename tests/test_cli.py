@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from rich.console import Console
 
+from reprise import terminal, theory
 from reprise.cli import main
 from reprise.commands import COMMANDS, running
 from reprise.folder import claimed
@@ -682,3 +684,22 @@ def test_a_report_that_cannot_be_written_is_one_line(
     (tmp_path / "file").write_text("")
     out = tmp_path / "file" / "page.html"
     assert str(tmp_path / "file") in refused("report", str(scratch[0]), "--out", str(out))
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_waiting_shows_a_bar_to_a_watcher_and_leaves_nothing_of_it(
+    watched: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = io.StringIO()
+    screen = Console(file=said, force_terminal=watched, width=80)
+    monkeypatch.setattr(terminal, "console", lambda stderr: screen)
+    with terminal.waiting("[three] things", 3) as at:
+        at(1, "the [second] thing")
+    assert ("the [second] thing" in said.getvalue()) == watched
+    assert said.getvalue().endswith("\x1b[1A\x1b[2K" if watched else "")
+
+
+def test_theory_tells_how_many_mdps_are_done() -> None:
+    done: list[int] = []
+    theory.check(300, told=done.append)
+    assert done == sorted(done) and len(done) > 2 and done[-1] == 300

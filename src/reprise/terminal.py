@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 import time
+from collections.abc import Callable, Generator
 
 import numpy as np
 from rich.console import Console
@@ -25,6 +27,25 @@ from reprise.train import Progress as Report
 def console(stderr: bool = False) -> Console:
     """Where answers go; square brackets in them are somebody's names and paths, not styles."""
     return Console(stderr=stderr, markup=False)
+
+
+@contextlib.contextmanager
+def waiting(label: str, whole: float | None = None) -> Generator[Callable[..., None]]:
+    """A bar that is gone when the work is over; none when nobody is watching.
+
+    What it gives is called with how much of the whole is done, and what is being done next;
+    where nobody knows the whole, the bar only shows that something moves.
+    """
+    screen = console(stderr=True)
+    columns = TextColumn("{task.description}", markup=False), BarColumn(24), TimeElapsedColumn()
+    silent = not screen.is_terminal
+    with Progress(*columns, console=screen, transient=True, disable=silent) as bar:
+        line = bar.add_task(label, total=whole)
+
+        def at(done: float, doing: str = label) -> None:
+            bar.update(line, completed=done, description=doing)
+
+        yield at
 
 
 class ProgressLine:

@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import numpy as np
 import tyro
-from rich.text import Text
 
 from reprise.assess import ZERO_SHOT
 from reprise.commands.tables import show
@@ -19,7 +18,7 @@ from reprise.evaluate import Act, episode_seeds, evaluate
 from reprise.priors import Faults, Policy, Priors, resolve, save
 from reprise.priors import onnx as onnx_format
 from reprise.tasks import Task, find
-from reprise.terminal import console
+from reprise.terminal import console, waiting
 
 CALLS = 200
 SIZES = ("obs_dim", "action_dim")
@@ -55,10 +54,10 @@ def check(options: Check) -> int:
     priors.fit(arena.obs_dim, arena.action_dim, task.id)
     arena.close()
     seeds = episode_seeds(options.seed, ZERO_SHOT, 0, options.episodes)
-    with console().status("") as status:
-        rows: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
+    with waiting(task.id, len(priors)) as at:
         for place, name in enumerate(priors.names):
-            status.update(Text(f"{name}: {options.episodes} episodes of {task.id}"))
+            at(place, f"{name}: {options.episodes} episodes of {task.id}")
             rows.append(_row(priors, place, task, seeds))
     if not options.json:  # a program wants everything, a person what fits on a line
         rows = [{k: v for k, v in row.items() if k not in ("sha256", *SIZES)} for row in rows]

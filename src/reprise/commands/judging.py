@@ -17,7 +17,7 @@ from reprise.errors import UserError
 from reprise.evaluate import Evaluation, episode_seeds
 from reprise.learner import Learner
 from reprise.pages import write_film
-from reprise.terminal import console
+from reprise.terminal import console, waiting
 
 FILMED = 3
 
@@ -52,11 +52,9 @@ def evaluate(options: Evaluate) -> int:
     if options.seed is not None:
         learner.run = replace(learner.run, seed=options.seed)
     seeds = episode_seeds(learner.run.seed, EVALUATION, 2**31, options.episodes)
-    found = learner.evaluate(seeds=seeds)
-    film = None
-    if options.video:
-        act = task_policy(learner.run.method, learner.agent.actor, learner.priors)
-        film = write_film(options.run / "video.gif", act, learner.task, seeds[:FILMED])
+    with waiting(f"{options.episodes} episodes of {learner.task.id}"):
+        found = learner.evaluate(seeds=seeds)
+    film = _film(learner, options.run, seeds) if options.video else None
     if options.json:
         print(json.dumps(_answer(learner, options.run, found, time.perf_counter() - began)))
         return 0
@@ -69,6 +67,12 @@ def evaluate(options: Evaluate) -> int:
     if film:
         screen.print(f"  {film}", highlight=False, soft_wrap=True)
     return 0
+
+
+def _film(learner: Learner, folder: Path, seeds: list[int]) -> Path:
+    act = task_policy(learner.run.method, learner.agent.actor, learner.priors)
+    with waiting("video.gif"):
+        return write_film(folder / "video.gif", act, learner.task, seeds[:FILMED])
 
 
 def _answer(learner: Learner, folder: Path, found: Evaluation, seconds: float) -> dict[str, Any]:

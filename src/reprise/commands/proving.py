@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reprise.errors import UserError
-from reprise.terminal import console
+from reprise.terminal import console, waiting
 from reprise.theory import Findings, check
 
 
@@ -29,7 +29,8 @@ def theory(options: Theory) -> int:
     """0 if everything that should hold holds and everything that should fail fails, else 1."""
     if options.mdps < 1:
         raise UserError(f"--mdps is {options.mdps}; give a positive number")
-    findings = check(options.mdps, options.seed)
+    with waiting(f"{options.mdps:,} random MDPs", options.mdps) as at:
+        findings = check(options.mdps, options.seed, at)
     if options.json:
         print(json.dumps(findings.as_json()))
     else:

@@ -15,7 +15,7 @@ from reprise.folder import read_recipe
 from reprise.members import Given, sort_out
 from reprise.pages import run_content, suite_content, write_report, write_suites
 from reprise.tasks import Picture, find
-from reprise.terminal import console
+from reprise.terminal import console, waiting
 from reprise.watch import Subject, serve
 from reprise.watch import Watch as Watched
 
@@ -56,7 +56,8 @@ class Report:
 def report(options: Report) -> int:
     """The page, its tables and its figures."""
     given = _given(options.runs, "report")
-    path = _suite_page(options, given) if given.suites else _run_page(options, given)
+    with waiting(f"{options.out}"):
+        path = _suite_page(options, given) if given.suites else _run_page(options, given)
     console().print(f"report: {path}", highlight=False, soft_wrap=True)
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from reprise.theory.checks import Check, Claim, Tally
 from reprise.theory.claims import CORRECTED, NAMED, PRINTED, TOO_STRONG
 from reprise.theory.draws import draw
+from reprise.theory.setting import Setting
 
 __all__ = ["Check", "Findings", "check"]
 
@@ -33,19 +35,33 @@ class Findings:
         return {"ok": self.ok, "checks": entries, "seconds": self.seconds}
 
 
-def check(mdps: int = 2000, seed: int = 0) -> Findings:
-    """Put every claim to `mdps` random MDPs, and the printed theorems to the counterexamples."""
+def check(
+    mdps: int = 2000, seed: int = 0, told: Callable[[int], None] = lambda done: None
+) -> Findings:
+    """Put every claim to `mdps` random MDPs, and the printed theorems to the counterexamples.
+
+    `told` hears how many MDPs are done.
+    """
     if mdps < 1:
         raise ValueError(f"mdps={mdps}: the check needs at least one MDP")
     started = time.perf_counter()
-    random = _on_random(CORRECTED + TOO_STRONG + PRINTED, mdps, np.random.default_rng(seed))
+    settings = _counted(draw(mdps, np.random.default_rng(seed)), told)
+    random = _on_random(CORRECTED + TOO_STRONG + PRINTED, settings)
     named = [claim.check([claim.tally(setting())]) for claim, setting in NAMED]
     return Findings((*random, *named), time.perf_counter() - started)
 
 
-def _on_random(claims: tuple[Claim, ...], mdps: int, rng: np.random.Generator) -> list[Check]:
+def _counted(settings: Iterable[Setting], told: Callable[[int], None]) -> Iterator[Setting]:
+    done = 0
+    for setting in settings:
+        yield setting
+        done += len(setting.gamma)
+        told(done)
+
+
+def _on_random(claims: tuple[Claim, ...], settings: Iterable[Setting]) -> list[Check]:
     tallies: list[list[Tally]] = [[] for _ in claims]
-    for setting in draw(mdps, rng):
+    for setting in settings:
         for claim, counted in zip(claims, tallies, strict=True):
             counted.append(claim.tally(setting))
     return [claim.check(counted) for claim, counted in zip(claims, tallies, strict=True)]

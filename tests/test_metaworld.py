@@ -116,16 +116,17 @@ def test_a_misspelled_task_is_an_error_with_the_nearest_names() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_faster_step_is_metaworlds_own_bit_for_bit(name: str) -> None:
-    """Observation, reward and info, while an expert with trembling hands plays."""
+    """Observation, reward and info: an expert with trembling hands, then 500 random steps."""
     slow, fast = world.sawyer(name, fast=False), world.sawyer(name)
     assert type(fast) is not type(slow)
-    act = shaken(name, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    act = shaken(name, rng)
     for env in (slow, fast):
         env.seed(7)
     obs = slow.reset()[0]
     assert fast.reset()[0].tobytes() == obs.tobytes()
-    for _ in range(50):
-        action = act(obs)
+    for step in range(550):
+        action = act(obs) if step < 50 else rng.uniform(-1.0, 1.0, 4).astype(np.float32)
         obs, reward, *ends, info = slow.step(action)
         quick, earned, *over, told = fast.step(action)
         assert quick.tobytes() == obs.tobytes() and bits(earned) == bits(reward)

@@ -486,4 +486,6 @@ def test_the_command_writes_a_suite_and_refuses_what_does_not_fit(
 def test_claims_are_about_lines_that_their_suite_has(name: str) -> None:
     lines = {cell.label for cell in suites.suite(name, suites.SCALES["paper"]).cells}
     compared = [getattr(claim.judge, "keywords", {}) for claim in claims.BY_SUITE[name]]
-    assert {line for pair in compared for line in pair.values()} <= lines
+    named = {line for pair in compared for line in pair.values()}
+    assert named <= lines
+    assert named or name not in ("main", "point", "sampled-heads"), "these compare lines"

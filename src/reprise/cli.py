@@ -41,10 +41,10 @@ def _dispatch(argv: list[str]) -> int:
         return 0
     words = " ".join(argv[:2])
     name = words if words in COMMANDS else argv[0]
-    group = {full: command for full, command in COMMANDS.items() if full.startswith(argv[0] + " ")}
-    if group and name not in COMMANDS and argv[1:] in (["-h"], ["--help"]):
-        return _overview(group)
     if name not in COMMANDS:
+        group = {full: each for full, each in COMMANDS.items() if full.startswith(argv[0] + " ")}
+        if group and argv[1:] in (["-h"], ["--help"]):
+            return _overview(group)
         raise unknown("command", words if words.startswith(_GROUPS) else name, COMMANDS)
     command: Command = COMMANDS[name]
     rest = argv[len(name.split()) :]

@@ -56,7 +56,7 @@ class Report:
 def report(options: Report) -> int:
     """The page, its tables and its figures."""
     given = _given(options.runs, "report")
-    with waiting(f"{options.out}"):
+    with waiting(str(options.out)):
         path = _suite_page(options, given) if given.suites else _run_page(options, given)
     console().print(f"report: {path}", highlight=False, soft_wrap=True)
     return 0

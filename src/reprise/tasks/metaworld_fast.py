@@ -134,7 +134,7 @@ class _Shared:
     def set_xyz_action(self: Any, action: np.ndarray) -> None:
         """Move the point that the hand is tied to."""
         moved = self._tie + clip(action, MINUS, ONES) * self.action_scale
-        np.minimum(np.maximum(moved, self.mocap_low), self.mocap_high, out=self._tie)
+        clip(moved, self.mocap_low, self.mocap_high, out=self._tie)
         self._tilt[:] = DOWNWARD
 
     @property

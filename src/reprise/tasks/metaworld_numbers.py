@@ -41,9 +41,9 @@ def hstack(parts: Any) -> np.ndarray:
     return np.hstack(parts)
 
 
-def clip(x: np.ndarray, low: Any, high: Any) -> np.ndarray:
+def clip(x: np.ndarray, low: Any, high: Any, out: np.ndarray | None = None) -> np.ndarray:
     """np.clip."""
-    return np.minimum(np.maximum(x, low), high)
+    return np.minimum(np.maximum(x, low), high, out=out)
 
 
 def tolerance(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,23 +45,20 @@ def check(
     if mdps < 1:
         raise ValueError(f"mdps={mdps}: the check needs at least one MDP")
     started = time.perf_counter()
-    settings = _counted(draw(mdps, np.random.default_rng(seed)), told)
-    random = _on_random(CORRECTED + TOO_STRONG + PRINTED, settings)
+    settings = draw(mdps, np.random.default_rng(seed))
+    random = _on_random(CORRECTED + TOO_STRONG + PRINTED, settings, told)
     named = [claim.check([claim.tally(setting())]) for claim, setting in NAMED]
     return Findings((*random, *named), time.perf_counter() - started)
 
 
-def _counted(settings: Iterable[Setting], told: Callable[[int], None]) -> Iterator[Setting]:
-    done = 0
-    for setting in settings:
-        yield setting
-        done += len(setting.gamma)
-        told(done)
-
-
-def _on_random(claims: tuple[Claim, ...], settings: Iterable[Setting]) -> list[Check]:
+def _on_random(
+    claims: tuple[Claim, ...], settings: Iterable[Setting], told: Callable[[int], None]
+) -> list[Check]:
     tallies: list[list[Tally]] = [[] for _ in claims]
+    done = 0
     for setting in settings:
         for claim, counted in zip(claims, tallies, strict=True):
             counted.append(claim.tally(setting))
+        done += len(setting.gamma)
+        told(done)
     return [claim.check(counted) for claim, counted in zip(claims, tallies, strict=True)]

@@ -33,7 +33,8 @@ from reprise.atlas.curvetables import Bundle
 from reprise.atlas.page import content
 from reprise.atlas.panels import panels
 from reprise.cli import main
-from reprise.gather import HEAD, Gathered, gather
+from reprise.findings import HEAD, Gathered
+from reprise.gather import gather
 
 
 @pytest.fixture(scope="module")

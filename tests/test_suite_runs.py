@@ -23,8 +23,9 @@ from digest import digest, replay
 from reprise import results
 from reprise.cli import main
 from reprise.errors import UserError
+from reprise.findings import HEAD
 from reprise.folder import Manifest, claimed, read_recipe, settle_recipe
-from reprise.gather import HEAD, forward_transfers, gather
+from reprise.gather import forward_transfers, gather
 from reprise.launch import cluster
 from reprise.spec import library
 from reprise.suites import load
@@ -322,9 +323,10 @@ def test_tables_have_every_row_of_every_run_under_its_cell(straight: Path) -> No
 def test_results_are_written_as_tables_that_fit_beside_a_text(
     straight: Path, tmp_path: Path
 ) -> None:
-    assert results.write(straight, tmp_path / "a") == ["summary", "curves", "use", "zero_shot"]
-    results.write(straight, tmp_path / "b")
-    tables = {path.stem: pd.read_csv(path) for path in (tmp_path / "a").iterdir()}
+    found = gather(straight)
+    assert results.dump(found, tmp_path / "a") == ["summary", "curves", "use", "zero_shot"]
+    results.dump(found, tmp_path / "b")
+    tables = {path.stem: pd.read_csv(path) for path in (tmp_path / "a").glob("*.csv")}
     for name, table in tables.items():
         assert list(table.columns[:3]) == ["task", "label", "seed"]
         other = (tmp_path / "b" / f"{name}.csv").read_bytes()

@@ -3,54 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from reprise import statistics
+from reprise import results, statistics
+from reprise.findings import COLUMNS_OF, HEAD, MILESTONES, Gathered, joined
 from reprise.launch import failure
 from reprise.members import Member, members
-from reprise.report.tables import COLUMNS, RunTables, load, milestones, numbers, policies
-
-HEAD = ("cell", "label", "method", "task", "seed", "priors")
-"""The first columns of every table: which cell a row belongs to."""
-MILESTONES = (
-    "final_success", "best_success", "final_return", "first_success", "steps_to_90",
-    "prior_use_early", "prior_use_late",
-)  # fmt: skip
-COLUMNS_OF = {
-    "cells": ("steps", "state", "step", "seconds", "needs", "suites", "failure", *MILESTONES),
-    "curves": tuple(COLUMNS["eval"].split()),
-    "use": ("step", "policy", "share", "value"),
-    "switches": tuple(COLUMNS["switches"].split()),
-    "zero_shot": ("prior", "success_any", "success_last", "return_mean"),
-    "values": tuple(COLUMNS["values"].split()),
-}
-
-
-class Gathered(NamedTuple):
-    """Everything that was produced so far; every table begins with the columns of HEAD."""
-
-    suite: dict[str, Any]
-    """Name, title and scale, of several suites together."""
-    cells: pd.DataFrame
-    """One row per cell: state (waiting, running, interrupted, complete, failed), milestones."""
-    curves: pd.DataFrame
-    """One row per evaluation, as in eval.csv."""
-    use: pd.DataFrame
-    """One row per log interval and policy: the share of steps it acted, its mean value."""
-    switches: pd.DataFrame
-    """One row per selection, without the scores."""
-    zero_shot: pd.DataFrame
-    """One row per cell and prior: what it earned alone."""
-    values: pd.DataFrame
-    """One row per compared state and head, as in values.csv."""
+from reprise.report.tables import RunTables, load, milestones, numbers, policies
 
 
 def gather(*folders: Path, switches: bool = True) -> Gathered:
-    """Read suites, and runs beside them; switches are the bulk, and may be left out."""
-    suite, some = members(folders)
+    """Read suites, runs beside them and kept results; switches, the bulk, may be left out."""
+    suite, some, kept = members(folders)
     parts: dict[str, list[pd.DataFrame]] = {name: [] for name in COLUMNS_OF}
     for member in some:
         cell, place = member
@@ -62,7 +29,10 @@ def gather(*folders: Path, switches: bool = True) -> Gathered:
             found |= {"switches": run.switches} if switches else {}
         for name, table in found.items():
             parts[name].append(_headed(cell, table, COLUMNS_OF[name]))
-    return Gathered(suite, **{name: _stacked(name, some) for name, some in parts.items()})
+    found = Gathered(suite, **{name: _stacked(name, some) for name, some in parts.items()})
+    for folder in kept:
+        found = joined(results.load(folder), found)
+    return found
 
 
 def _standing(member: Member, run: RunTables | None) -> dict[str, Any]:
@@ -70,6 +40,7 @@ def _standing(member: Member, run: RunTables | None) -> dict[str, Any]:
     cell, why = member.cell, failure(member.place)
     manifest, passed = (run.manifest, milestones(run)) if run else ({}, {})
     return {
+        "recipe": cell["recipe"],
         "steps": cell["steps"],
         "state": "failed" if why else manifest.get("state", "waiting"),
         "step": int(numbers(run.metrics, "step").max(initial=0.0)) if run else 0,
@@ -124,18 +95,13 @@ def _stacked(name: str, parts: list[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(some, ignore_index=True)
 
 
-def within(found: Gathered, cells: pd.Series[bool]) -> Gathered:
-    """The same with some of its cells alone."""
-    names = found.cells.loc[cells, "cell"]
-    return Gathered(found.suite, *(table[table["cell"].isin(names)] for table in found[1:]))
-
-
 def forward_transfers(curves: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
     """What reuse added on each task and seed, as a share of what Scratch left to gain.
 
     Half a curve has another mean height than a whole one: of `cells`, only the complete count.
     """
-    curves = curves[curves["cell"].isin(cells.loc[cells["state"] == "complete", "cell"])]
+    over = cells.loc[cells["state"] == "complete", "cell"]
+    curves = curves[curves["cell"].isin(over)]
     areas: dict[Any, float] = {}
     for key, rows in curves.groupby(["task", "seed", "label"], sort=False):
         steps, success = numbers(rows, "step"), numbers(rows, "success_any")

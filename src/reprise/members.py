@@ -20,11 +20,18 @@ class Given(NamedTuple):
 
     suites: tuple[Path, ...]
     runs: tuple[Path, ...]
+    kept: tuple[Path, ...]
+    """Results of suites, as `--results` writes them."""
 
     @property
     def folders(self) -> tuple[Path, ...]:
         """All of them, suites first: what they call a run goes before what it is by itself."""
-        return (*self.suites, *self.runs)
+        return (*self.suites, *self.runs, *self.kept)
+
+    @property
+    def compared(self) -> bool:
+        """Whether there is more than single runs."""
+        return bool(self.suites or self.kept)
 
 
 class Member(NamedTuple):
@@ -47,20 +54,23 @@ class Members(NamedTuple):
     suite: dict[str, Any]
     """What a suite's record says before its cells, for all suites together."""
     members: tuple[Member, ...]
+    kept: tuple[Path, ...]
+    """Folders of results, whose cells have no runs here."""
 
 
 def sort_out(folders: Sequence[Path]) -> Given:
-    """Which of some folders are suites and which are runs; one that is neither is an error."""
+    """Which of some folders are suites, runs or results; one that is nothing is an error."""
     distinct: dict[Path, Path] = {}
     for folder in folders:
         distinct.setdefault(folder.resolve(), folder)
     suites = tuple(one for one in distinct.values() if (one / record.FILE).is_file())
-    runs = tuple(one for one in distinct.values() if one not in suites)
+    kept = tuple(one for one in distinct.values() if (one / record.KEPT).is_file())
+    runs = tuple(one for one in distinct.values() if one not in (*suites, *kept))
     for folder in runs:
         if not (folder / RECIPE).is_file():
             missing = f"it has neither {RECIPE} nor {record.FILE}"
             raise UserError(f"{folder} is not a run and not a suite: {missing}")
-    return Given(suites, runs)
+    return Given(suites, runs, kept)
 
 
 def members(folders: Sequence[Path]) -> Members:
@@ -78,7 +88,8 @@ def members(folders: Sequence[Path]) -> Members:
     for member in some:
         name = member.cell["name"]
         found[name] = _one(found[name], member) if name in found else member
-    return Members(_together(records), tuple(found.values()))
+    heads = [*records, *(record.load_kept(folder) for folder in given.kept)]
+    return Members(_together(heads), tuple(found.values()), given.kept)
 
 
 def _beside(folder: Path) -> Member:

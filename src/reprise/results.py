@@ -1,36 +1,93 @@
-"""What a suite found, as CSV files small enough to be kept beside the text that quotes them."""
+"""What suites found, as CSV files small enough to be kept beside the text that quotes them.
+
+They outlive the runs: read back, they are on a page like runs, and a suite that is asked for its
+results again makes only the runs that are not among them.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from reprise import files
-from reprise.gather import MILESTONES, Gathered, gather
+from reprise.findings import COLUMNS_OF, HEAD, MILESTONES, Gathered
+from reprise.report import tables
+from reprise.suites import Suite, cell_name
+from reprise.suites.record import KEPT, dump_kept, load_kept
 
 WHO = ["task", "label", "seed"]
-SUMMARY = [*WHO, "method", "priors", "state", "steps", *MILESTONES, "seconds"]
+FACTS = ["method", "priors", "needs"]
+SUMMARY = [*WHO, *FACTS, "recipe", "state", "steps", *MILESTONES, "seconds"]
+WORDS = ("task", "label", *FACTS, "recipe", "state", "policy", "prior")
 DIGITS = "%.8g"
 
 
-def write(suite: Path, folder: Path) -> list[str]:
+def dump(found: Gathered, folder: Path) -> list[str]:
     """Write every table that has rows; their names. Switches stay with the runs: too many."""
-    found = gather(suite)
-    tables = {
+    shown = {
         "summary": found.cells[SUMMARY],
         "curves": _told(found.curves),
         "use": _told(by_evaluation(found)),
         "zero_shot": _told(found.zero_shot),
         "values": _told(found.values),
     }
-    some = {name: table for name, table in tables.items() if len(table)}
+    some = {name: table for name, table in shown.items() if len(table)}
     files.make_folder(folder)
     for name, table in some.items():
         text = table.to_csv(index=False, float_format=DIGITS, lineterminator="\n")
         files.write_text(folder / f"{name}.csv", text)
+    files.write_json(folder / KEPT, dump_kept(found.suite))
     return list(some)
+
+
+def load(folder: Path) -> Gathered:
+    """What was kept, as if its runs were still there; of switches there is no record."""
+    suite, cells = load_kept(folder), _summary(folder / "summary.csv")
+    cells["suites"] = suite["name"]
+    facts = cells[list(HEAD)]
+    found = {
+        name: _table(folder / f"{name}.csv", name, facts) for name in COLUMNS_OF if name != "cells"
+    }
+    return Gathered(suite, cells[[*HEAD, *COLUMNS_OF["cells"]]], **found)
+
+
+def known(folder: Path) -> bool:
+    """Whether a folder holds results."""
+    return (folder / KEPT).is_file()
+
+
+def missing(planned: Suite, folder: Path) -> Suite:
+    """The part of a suite that is not yet among some results, and what that part needs."""
+    kept = _complete_recipes(folder) if known(folder) else {}
+    wanted: set[str] = set()
+    for cell in reversed(planned.cells):  # whoever is needed comes before who needs it
+        if cell.name in wanted or kept.get(cell.name) != cell.run.id:
+            wanted |= {cell.name, *cell.needs}
+    return replace(planned, cells=tuple(cell for cell in planned.cells if cell.name in wanted))
+
+
+def _complete_recipes(folder: Path) -> dict[str, str]:
+    """The recipe of each cell that some results have to its end."""
+    cells = _summary(folder / "summary.csv")
+    over = cells[cells["state"] == "complete"]
+    return dict(zip(over["cell"], over["recipe"], strict=True))
+
+
+def _summary(path: Path) -> pd.DataFrame:
+    cells = tables.read(path, SUMMARY, WORDS)
+    cells = cells.dropna(subset=["seed", "steps"]).astype({"seed": int, "steps": int})
+    names = map(cell_name, cells["task"], cells["label"], cells["seed"])
+    step = cells["steps"].where(cells["state"] == "complete", 0)
+    return cells.assign(cell=list(names), step=step, failure="")
+
+
+def _table(path: Path, name: str, facts: pd.DataFrame) -> pd.DataFrame:
+    """A table under the names of its cells; one whose cell is not in the summary is nobody's."""
+    rows = tables.read(path, [*WHO, *COLUMNS_OF[name]], WORDS)
+    return facts.merge(rows, on=WHO)[[*HEAD, *COLUMNS_OF[name]]]
 
 
 def _told(table: pd.DataFrame) -> pd.DataFrame:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 FILES = ("run.json", "manifest.json", "metrics.csv", "eval.csv", "switches.csv", "tracks.csv",
-         "values.csv", "failure.txt", "suite.json")  # fmt: skip
+         "values.csv", "failure.txt", "suite.json", "results.json", "summary.csv")  # fmt: skip
 """What a page is made of: it changes when one of these does."""
 
 

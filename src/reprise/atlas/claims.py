@@ -13,7 +13,7 @@ from reprise import statistics
 from reprise.atlas import verdicts
 from reprise.atlas.chart import Panel, Table
 from reprise.atlas.verdicts import Evidence, Finding
-from reprise.gather import Gathered, within
+from reprise.findings import Gathered, within
 
 
 class Claim(NamedTuple):

@@ -11,7 +11,8 @@ import pandas as pd
 from reprise.atlas import curves
 from reprise.atlas.chart import Bars, Group, Line, Lines, Numbers, Panel, Table
 from reprise.atlas.curvetables import Bundle
-from reprise.gather import Gathered, forward_transfers, within
+from reprise.findings import Gathered, within
+from reprise.gather import forward_transfers
 from reprise.report.palette import INK
 from reprise.report.tables import numbers
 

@@ -11,7 +11,7 @@ from reprise import statistics
 from reprise.atlas import curvetables
 from reprise.atlas.chart import Chart, Line, Lines, Numbers, Panel
 from reprise.atlas.curvetables import Bundle, Together
-from reprise.gather import Gathered
+from reprise.findings import Gathered
 from reprise.report.palette import run_colors
 
 POINTS = 41

@@ -12,7 +12,7 @@ from reprise import statistics
 from reprise.atlas import curves
 from reprise.atlas.chart import Numbers, Panel, Table
 from reprise.atlas.curvetables import Bundle
-from reprise.gather import Gathered
+from reprise.findings import Gathered
 from reprise.report.wording import UNKNOWN, count, number, percent
 
 LAST = 5

@@ -16,7 +16,7 @@ from plotly.offline import get_plotlyjs
 from reprise.atlas import interactive
 from reprise.atlas.chart import Chart, Lines, Mark, Panel, Table, Timeline, legend
 from reprise.atlas.panels import missing, panels, runs
-from reprise.gather import Gathered
+from reprise.findings import Gathered
 from reprise.report.canvas import policy_label
 from reprise.report.cards import Card
 from reprise.report.wording import UNKNOWN, count, duration, number

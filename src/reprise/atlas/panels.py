@@ -6,7 +6,7 @@ import pandas as pd
 
 from reprise.atlas import claims, continual, curves, milestones, promises, studies, timelines, use
 from reprise.atlas.chart import Panel, Table
-from reprise.gather import Gathered
+from reprise.findings import Gathered
 
 READY = ("complete",)
 

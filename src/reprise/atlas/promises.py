@@ -7,7 +7,7 @@ import pandas as pd
 
 from reprise.atlas.chart import Line, Lines, Numbers, Panel, Table
 from reprise.atlas.use import name_of, paint, shown
-from reprise.gather import Gathered
+from reprise.findings import Gathered
 from reprise.report.canvas import policy_label
 from reprise.report.palette import INK, TASK
 from reprise.report.tables import numbers

@@ -11,7 +11,7 @@ import pandas as pd
 from reprise.atlas import curves, paper
 from reprise.atlas.chart import Bars, Group, Panel, Table
 from reprise.atlas.use import paint as policy_colors
-from reprise.gather import Gathered
+from reprise.findings import Gathered
 from reprise.report.palette import INK
 from reprise.report.tables import numbers
 from reprise.report.wording import UNKNOWN, count, number

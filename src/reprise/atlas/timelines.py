@@ -8,7 +8,7 @@ import pandas as pd
 
 from reprise.atlas.chart import Panel, Stage, Table, Timeline
 from reprise.atlas.use import name_of, paint, shown
-from reprise.gather import Gathered
+from reprise.findings import Gathered
 from reprise.report.episodes import Episode, Stretch, control, numbered
 from reprise.report.tables import COLUMNS
 from reprise.report.wording import count

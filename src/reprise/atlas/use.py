@@ -9,7 +9,7 @@ import pandas as pd
 
 from reprise.atlas import weaning
 from reprise.atlas.chart import Areas, Bars, Group, Panel, Table
-from reprise.gather import Gathered
+from reprise.findings import Gathered
 from reprise.report.crowd import lump
 from reprise.report.palette import PRIORS, colors
 

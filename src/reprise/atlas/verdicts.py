@@ -11,7 +11,7 @@ from reprise import statistics
 from reprise.atlas import curves, promises, studies, weaning
 from reprise.atlas.chart import Numbers
 from reprise.atlas.milestones import interval, judged
-from reprise.gather import Gathered
+from reprise.findings import Gathered
 from reprise.report.tables import numbers
 from reprise.report.wording import number, percent
 

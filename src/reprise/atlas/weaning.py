@@ -9,7 +9,7 @@ import pandas as pd
 
 from reprise.atlas import curves
 from reprise.atlas.chart import Table
-from reprise.gather import Gathered
+from reprise.findings import Gathered
 from reprise.report.tables import numbers
 from reprise.report.wording import percent
 

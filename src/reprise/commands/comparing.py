@@ -14,6 +14,7 @@ import tyro
 
 from reprise import suites
 from reprise.commands.foreseeing import foresee
+from reprise.commands.keeping import keep, unkept
 from reprise.commands.tables import show
 from reprise.errors import require, unknown
 from reprise.folder import Manifest
@@ -45,7 +46,8 @@ class Launching:
     calibrate: bool = False
     """In a dry run: measure this machine for two seconds and scale the recorded costs by it."""
     results: Path | None = None
-    """Also write what was found as CSV files to this folder: summary, curves, use and others."""
+    """Also keep what was found as CSV files in this folder, beside what is there already; a run
+    that is there, complete and by the same recipe, is not made again."""
     seeds: int | None = None
     """How many, with seeds 0, 1, ...; the scale's number if not given."""
     steps: int | None = None
@@ -121,10 +123,13 @@ def continual(options: Continual) -> int:
     return _play(suites.suite("continual", scale, choice, method=options.method), options)
 
 
-def _play(planned: suites.Suite, options: Launching) -> int:
+def _play(whole: suites.Suite, options: Launching) -> int:
+    planned = unkept(whole, options.results)
     if options.dry_run:
         return foresee(planned, options.places, options.calibrate, options.json)
     out = options.out or Path("runs") / f"{planned.name}-{options.scale}"
+    if not planned.cells:
+        return _answer(out, 0, {}) if options.json else 0
     over = sum(Manifest(folder_of(out, cell.name)).complete for cell in planned.cells)
     line = CountLine(planned.name, len(planned.cells), over)
     try:
@@ -148,11 +153,9 @@ def _conclude(outcome: Outcome, out: Path, options: Launching) -> int:
     states = outcome.states
     missing = {name: state for name, state in states.items() if state is not State.COMPLETE}
     whys = {name: failure(folder_of(out, name)) or "needs a failed run" for name in missing}
-    _write_results(out, options)
+    keep(out, options.results)
     if options.json:
-        answer: dict[str, Any] = {"suite": str(out), "runs": len(states), "failed": whys}
-        print(json.dumps(answer))
-        return 1 if missing else 0
+        return _answer(out, len(states), whys)
     done = len(states) - len(missing)
     text = f"{done} of {len(states)} runs complete: {out}"
     console().print(text, highlight=False, soft_wrap=True)
@@ -162,13 +165,9 @@ def _conclude(outcome: Outcome, out: Path, options: Launching) -> int:
     return 1 if missing else 0
 
 
-def _write_results(out: Path, options: Launching) -> None:
-    if options.results is None:
-        return
-    from reprise import results
-
-    names = results.write(out, options.results)
-    print(f"wrote {', '.join(names)} to {options.results}", file=sys.stderr)
+def _answer(out: Path, runs: int, failed: dict[str, str]) -> int:
+    print(json.dumps({"suite": str(out), "runs": runs, "failed": failed}))
+    return 1 if failed else 0
 
 
 def _show_transfers(out: Path) -> None:

@@ -39,10 +39,10 @@ def demo(options: Demo) -> int:
 
 @dataclass(frozen=True)
 class Report:
-    """Write one page about some runs, or about suites and runs beside them."""
+    """Write one page about some runs, or about suites, their results and runs beside them."""
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
-    """Folders of runs and suites in any mix; all may be unfinished."""
+    """Folders of runs, suites and results in any mix; all may be unfinished."""
     out: Path = Path("report.html")
     """The page, one self-contained file."""
     png: Path | None = None
@@ -57,7 +57,7 @@ def report(options: Report) -> int:
     """The page, its tables and its figures."""
     given = _given(options.runs, "report")
     with waiting(str(options.out)):
-        path = _suite_page(options, given) if given.suites else _run_page(options, given)
+        path = _suite_page(options, given) if given.compared else _run_page(options, given)
     console().print(f"report: {path}", highlight=False, soft_wrap=True)
     return 0
 
@@ -92,7 +92,7 @@ class Watch:
     """Serve the page of some runs or suites on this machine while they are going."""
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
-    """Folders of runs and suites in any mix."""
+    """Folders of runs, suites and results in any mix."""
     port: int = 0
     """Port on loopback; a free one if 0."""
 
@@ -100,7 +100,7 @@ class Watch:
 def watch(options: Watch) -> int:
     """Until Ctrl-C."""
     given = _given(options.runs, "watch")
-    if given.suites:
+    if given.compared:
         make = partial(suite_content, given.folders)
     else:
         make = partial(run_content, given.runs, _picture(given.runs))

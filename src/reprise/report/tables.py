@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -44,7 +44,7 @@ def load(folder: Path) -> RunTables:
     return RunTables(
         _record(folder / "run.json"),
         _record(manifest) if manifest.exists() else {},
-        *(_table(folder / f"{name}.csv", columns.split()) for name, columns in COLUMNS.items()),
+        *(_events(folder / f"{name}.csv", columns.split()) for name, columns in COLUMNS.items()),
     )
 
 
@@ -174,7 +174,8 @@ def _record(path: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", record)
 
 
-def _table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+def read(path: Path, columns: Sequence[str], words: Collection[str] = NAME_COLUMNS) -> pd.DataFrame:
+    """A CSV file as floats and, in the columns of `words`, as text; with these columns at least."""
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     # The last line of a run in progress may be half written: it counts once it has its newline.
     whole = text[: text.rfind("\n") + 1] or ",".join(columns) + "\n"
@@ -186,8 +187,13 @@ def _table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     cells = raw.reindex(columns=wanted)
     parsed = {
         name: cells[name].fillna("").astype(str)
-        if name in NAME_COLUMNS
+        if name in words
         else pd.to_numeric(cells[name], errors="coerce").astype(np.float64)
         for name in wanted
     }
-    return pd.DataFrame(parsed).dropna(subset=["step"]).reset_index(drop=True)
+    return pd.DataFrame(parsed)
+
+
+def _events(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """A table whose rows each belong to a step."""
+    return read(path, columns).dropna(subset=["step"]).reset_index(drop=True)

@@ -7,7 +7,7 @@ from reprise.suites.figures import FIGURES, suite
 from reprise.suites.hours import Estimate, calibration, estimate, finish
 from reprise.suites.play import jobs, play
 from reprise.suites.record import folder_of, load
-from reprise.suites.suite import SCALES, Cell, Choice, Library, Scale, Suite
+from reprise.suites.suite import SCALES, Cell, Choice, Library, Scale, Suite, cell_name
 
 __all__ = [
     "FIGURES",
@@ -19,6 +19,7 @@ __all__ = [
     "Scale",
     "Suite",
     "calibration",
+    "cell_name",
     "estimate",
     "finish",
     "folder_of",

@@ -11,7 +11,10 @@ from reprise.suites.suite import Cell, Suite
 
 SCHEMA = 1
 FILE = "suite.json"
-HEAD = {"name": str, "title": str, "scale": str, "cells": list}
+KEPT = "results.json"
+"""What marks a folder of results, and says which suite they are of."""
+NAMES = {"name": str, "title": str, "scale": str}
+HEAD = {**NAMES, "cells": list}
 CELL = {
     "name": str, "label": str, "run": str, "method": str, "task": str, "seed": int, "steps": int,
     "priors": str, "refs": list, "needs": list, "recipe": str,
@@ -54,12 +57,27 @@ def load(out: Path) -> dict[str, Any]:
     path = out / FILE
     if not path.is_file():
         raise UserError(f"{out} is not a suite: it has no {FILE}")
+    record = _read(path, HEAD)
+    for number, cell in enumerate(record["cells"]):
+        _require(cell, CELL, f"{path}: cell {number}")
+    return record
+
+
+def load_kept(folder: Path) -> dict[str, Any]:
+    """Which suite some results are of."""
+    return _read(folder / KEPT, NAMES)
+
+
+def dump_kept(suite: dict[str, Any]) -> dict[str, Any]:
+    """The record of a `results.json`."""
+    return {"schema": SCHEMA, **{name: suite[name] for name in NAMES}}
+
+
+def _read(path: Path, fields: dict[str, type]) -> dict[str, Any]:
     record = files.read_json(path)
     if record.get("schema") != SCHEMA:
         raise UserError(f"{path} is not a suite of schema {SCHEMA}")
-    _require(record, HEAD, str(path))
-    for number, cell in enumerate(record["cells"]):
-        _require(cell, CELL, f"{path}: cell {number}")
+    _require(record, fields, str(path))
     return record
 
 

@@ -41,8 +41,13 @@ class Cell:
     @property
     def name(self) -> str:
         """What its folder is called."""
-        parts = (self.run.task, self.label, f"s{self.run.seed}")
-        return "-".join(re.sub(r"[^a-z0-9.]+", "-", part.lower()).strip("-") for part in parts)
+        return cell_name(self.run.task, self.label, self.run.seed)
+
+
+def cell_name(task: str, label: str, seed: int) -> str:
+    """One name for each line, task and seed, made of letters that every folder may have."""
+    parts = (task, label, f"s{seed}")
+    return "-".join(re.sub(r"[^a-z0-9.]+", "-", part.lower()).strip("-") for part in parts)
 
 
 @dataclass(frozen=True)

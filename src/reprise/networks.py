@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from operator import itemgetter
 from typing import TypeVar
 
 import equinox as eqx
@@ -32,18 +33,60 @@ class Linear(eqx.Module):
         return x @ self.weight + self.bias
 
 
+@jax.custom_vjp
+def _normalized(
+    x: Float[Array, "n"], scale: Float[Array, "n"], shift: Float[Array, "n"]
+) -> Float[Array, "n"]:
+    return _normalize(x, scale, shift)[0]
+
+
+def _normalize(x: Array, scale: Array, shift: Array) -> tuple[Array, tuple[Array, Array, Array]]:
+    centered = x - x.mean()
+    precision = jax.lax.rsqrt((centered * centered).mean() + 1e-5)
+    standard = centered * precision
+    return standard * scale + shift, (standard, precision, scale)
+
+
+def _denormalize(
+    kept: tuple[Array, Array, Array], slope: Float[Array, "n"]
+) -> tuple[Array, Array, Array]:
+    standard, precision, scale = kept
+    inner = slope * scale
+    back = inner - inner.mean() - standard * (inner * standard).mean()
+    return precision * back, slope * standard, slope
+
+
+_normalized.defvjp(_normalize, _denormalize)
+
+
+class LayerNorm(eqx.Module):
+    """Layer normalization with its derivative written out, which takes fewer passes over the data.
+
+    With members one after the other it saves a tenth of an update (docs/performance.md).
+    """
+
+    weight: Float[Array, "n"]
+    bias: Float[Array, "n"]
+
+    def __init__(self, size: int):
+        self.weight, self.bias = jnp.ones(size), jnp.zeros(size)
+
+    def __call__(self, x: Float[Array, "n"]) -> Float[Array, "n"]:
+        return _normalized(x, self.weight, self.bias)
+
+
 class Mlp(eqx.Module):
     """A ReLU network, with layer normalization before each activation if asked for."""
 
     layers: tuple[Linear, ...]
-    norms: tuple[eqx.nn.LayerNorm, ...]
+    norms: tuple[LayerNorm, ...]
 
     def __init__(self, sizes: Sequence[int], key: Array, layer_norm: bool = False):
         # NumPy draws the weights: JAX compiles its generator anew for each shape, which takes
         # longer than the first thousand updates.
         rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
         self.layers = tuple(Linear(i, o, rng) for i, o in pairwise(sizes))
-        self.norms = tuple(eqx.nn.LayerNorm(size) for size in sizes[1:-1]) if layer_norm else ()
+        self.norms = tuple(LayerNorm(size) for size in sizes[1:-1]) if layer_norm else ()
 
     def __call__(self, x: Float[Array, "inputs"]) -> Float[Array, "outputs"]:
         for depth, layer in enumerate(self.layers[:-1]):
@@ -83,4 +126,7 @@ def ensemble_values(
     critics: QNetwork, obs: Float[Array, "obs"], action: Float[Array, "action"]
 ) -> Float[Array, "ensemble heads"]:
     """Q_j(s, a) by each member j of a stacked ensemble."""
-    return jax.vmap(lambda critic: critic(obs, action))(critics)
+    # One after the other: mapped over members, a batch is turned around between any two layers.
+    count = len(jax.tree.leaves(critics)[0])
+    members = [jax.tree.map(itemgetter(j), critics) for j in range(count)]
+    return jnp.stack([critic(obs, action) for critic in members])

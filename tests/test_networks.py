@@ -1,0 +1,62 @@
+"""Facts about the networks: what is written by hand for speed equals what it stands for."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from reprise.critic import HybridCritic, SoftCritic
+from reprise.networks import LayerNorm, ensemble_values
+from reprise.types import Spec
+
+RNG = np.random.default_rng(0)
+
+
+def normal(*shape: int) -> jax.Array:
+    return jnp.asarray(RNG.normal(size=shape), jnp.float32)
+
+
+@pytest.mark.parametrize("offset", [0.0, 30.0])
+def test_layer_normalization_and_its_derivative_are_equinoxs(offset: float) -> None:
+    ours, theirs = LayerNorm(33), eqx.nn.LayerNorm(33)
+    scale, shift, rows, slopes = normal(33), normal(33), offset + normal(7, 33), normal(7, 33)
+
+    def loss(norm: LayerNorm | eqx.nn.LayerNorm, rows: jax.Array) -> jax.Array:
+        norm = eqx.tree_at(lambda n: (n.weight, n.bias), norm, (scale, shift))
+        return (jax.vmap(norm)(rows) * slopes).sum()
+
+    def of_parameters(norm: LayerNorm | eqx.nn.LayerNorm) -> tuple[jax.Array, jax.Array]:
+        def loss(both: tuple[jax.Array, jax.Array]) -> jax.Array:
+            own = eqx.tree_at(lambda n: (n.weight, n.bias), norm, both)
+            return (jax.vmap(own)(rows) * slopes).sum()
+
+        return jax.grad(loss)((scale, shift))
+
+    for mine, its in zip(
+        (*jax.value_and_grad(loss, argnums=1)(ours, rows), *of_parameters(ours)),
+        (*jax.value_and_grad(loss, argnums=1)(theirs, rows), *of_parameters(theirs)),
+        strict=True,
+    ):
+        np.testing.assert_allclose(mine, its, rtol=2e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("critic", [SoftCritic(hidden=(8,)), HybridCritic(hidden=(8, 8))])
+@pytest.mark.parametrize("members", [1, 2, 3])
+def test_an_ensemble_says_what_each_of_its_members_says(critic: SoftCritic, members: int) -> None:
+    critics = eqx.tree_at(
+        lambda net: net.body.layers[0].bias,
+        type(critic)(hidden=critic.hidden, ensemble=members).init(
+            jax.random.key(0), spec := Spec(5, 2, 3)
+        ),
+        replace_fn=lambda bias: normal(*bias.shape),
+    )
+    obs, action = normal(spec.obs), normal(spec.action)
+    values = ensemble_values(critics, obs, action)
+    assert values.shape == (members, critic.heads(spec))
+    for j in range(members):
+        alone = jax.tree.map(lambda leaf, j=j: leaf[j], critics)
+        np.testing.assert_allclose(values[j], alone(obs, action), rtol=1e-5, atol=1e-6)
+    assert members == 1 or not np.allclose(values[0], values[1])

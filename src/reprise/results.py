@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from reprise import files
-from reprise.findings import COLUMNS_OF, HEAD, MILESTONES, Gathered
+from reprise.findings import COLUMNS_OF, HEAD, MILESTONES, Gathered, within
 from reprise.report import tables
 from reprise.suites import Suite, cell_name
 from reprise.suites.record import KEPT, dump_kept, load_kept
@@ -26,7 +26,11 @@ DIGITS = "%.8g"
 
 
 def dump(found: Gathered, folder: Path) -> list[str]:
-    """Write every table that has rows; their names. Switches stay with the runs: too many."""
+    """Write every table that has rows; their names. Only what is complete is a result.
+
+    Switches stay with the runs: too many.
+    """
+    found = within(found, found.cells["state"] == "complete")
     shown = {
         "summary": found.cells[SUMMARY],
         "curves": _told(found.curves),

@@ -62,7 +62,7 @@ _normalized.defvjp(_normalize, _denormalize)
 class LayerNorm(eqx.Module):
     """Layer normalization with its derivative written out, which takes fewer passes over the data.
 
-    With members one after the other it saves a tenth of an update (docs/performance.md).
+    How much it saves together with `ensemble_values` is in docs/performance.md.
     """
 
     weight: Float[Array, "n"]

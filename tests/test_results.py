@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 
 from fake_suite import write_true, write_values
-from reprise import results
+from reprise import files, results
 from reprise.atlas.page import content
 from reprise.cli import main
+from reprise.errors import UserError
 from reprise.folder import Manifest
 from reprise.gather import gather
 from reprise.suites import SCALES, Choice, Suite, suite
@@ -93,7 +94,45 @@ def test_only_what_is_missing_is_made(kept: Path, made: Path) -> None:
     assert {cell.run.task for cell in left.cells} == {"pointmaze/two"} and len(left.cells) == 4
     assert results.missing(whole, made / "nothing") == whole
     longer = suite("point", SCALES["smoke"], Choice(("pointmaze/u",), ("smec",), 1, 2 * STEPS))
-    assert results.missing(longer, kept) == longer, "another recipe is another run"
+    with pytest.raises(UserError, match="another recipe"):  # before hours are spent, not after
+        results.missing(longer, kept)
+    summary = pd.read_csv(kept / "summary.csv").assign(recipe="")
+    summary.to_csv(kept / "summary.csv", index=False)
+    assert results.missing(whole, kept) == whole, "who knows which recipe it was"
+
+
+def test_a_kill_while_results_are_written_loses_none(
+    made: Path, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At each of its writes: what the summary lists is there, the rest is made again."""
+    whole, write = part("pointmaze/u"), files.write_text
+    for writes in range(7):
+        folder, left = tmp_path / str(writes), writes
+
+        def killed(path: Path, text: str) -> None:
+            nonlocal left
+            if left == 0:
+                raise KeyboardInterrupt
+            left -= 1
+            write(path, text)
+
+        monkeypatch.setattr(files, "write_text", killed)
+        try:
+            results.dump(gather(made), folder)
+        except KeyboardInterrupt:
+            assert results.missing(whole, folder) == whole
+        else:
+            assert not results.missing(whole, folder).cells
+            assert set(gather(folder).curves["cell"]) == {cell.name for cell in whole.cells}
+        finally:
+            monkeypatch.setattr(files, "write_text", write)
+    assert left == 0, "six writes: the head, four tables and the summary"
+
+
+def test_tables_that_do_not_say_whose_they_are_are_not_overwritten(kept: Path) -> None:
+    (kept / "results.json").unlink()
+    with pytest.raises(UserError, match=r"no results\.json"):
+        results.missing(part("pointmaze/u"), kept)
 
 
 def test_an_unfinished_cell_and_what_others_need_are_made(made: Path, tmp_path: Path) -> None:

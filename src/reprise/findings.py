@@ -16,23 +16,14 @@ MILESTONES = (
     "prior_use_early", "prior_use_late",
 )  # fmt: skip
 COLUMNS_OF = {
-    "cells": (
-        "recipe",
-        "steps",
-        "state",
-        "step",
-        "seconds",
-        "needs",
-        "suites",
-        "failure",
-        *MILESTONES,
-    ),
+    "cells": ("recipe", "steps", "state", "step", "seconds", "needs", "suites", "failure",
+              *MILESTONES),
     "curves": tuple(COLUMNS["eval"].split()),
     "use": ("step", "policy", "share", "value"),
     "switches": tuple(COLUMNS["switches"].split()),
     "zero_shot": ("prior", "success_any", "success_last", "return_mean"),
     "values": tuple(COLUMNS["values"].split()),
-}
+}  # fmt: skip
 
 
 class Gathered(NamedTuple):
@@ -86,10 +77,14 @@ def _stacked(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
 
 def _same_recipes(kept: pd.DataFrame, fresh: pd.DataFrame) -> None:
     both = kept.merge(fresh, on="cell", suffixes=("", "_fresh"))
-    known = both["recipe"].astype(bool)  # results from before recipes were kept do not say
-    odd = both[known & (both["recipe"] != both["recipe_fresh"])]
-    if len(odd):
+    for cell, old, new in zip(both["cell"], both["recipe"], both["recipe_fresh"], strict=True):
+        require_recipe(cell, old, new)
+
+
+def require_recipe(cell: str, kept: str, fresh: str) -> None:
+    """A cell must not have results of two recipes; those of older versions do not say theirs."""
+    if kept and kept != fresh:
         raise UserError(
-            f"{odd['cell'].iloc[0]} is kept in the results of another recipe "
-            f"({odd['recipe'].iloc[0]}, here {odd['recipe_fresh'].iloc[0]}): choose another folder"
+            f"{cell} is kept in the results of another recipe ({kept}, here {fresh}): "
+            "choose another folder"
         )

@@ -100,8 +100,7 @@ def forward_transfers(curves: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame
 
     Half a curve has another mean height than a whole one: of `cells`, only the complete count.
     """
-    over = cells.loc[cells["state"] == "complete", "cell"]
-    curves = curves[curves["cell"].isin(over)]
+    curves = curves[curves["cell"].isin(cells.loc[cells["state"] == "complete", "cell"])]
     areas: dict[Any, float] = {}
     for key, rows in curves.groupby(["task", "seed", "label"], sort=False):
         steps, success = numbers(rows, "step"), numbers(rows, "success_any")

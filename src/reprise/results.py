@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from reprise import files
-from reprise.findings import COLUMNS_OF, HEAD, MILESTONES, Gathered, within
+from reprise.errors import UserError
+from reprise.findings import COLUMNS_OF, HEAD, MILESTONES, Gathered, require_recipe, within
 from reprise.report import tables
 from reprise.suites import Suite, cell_name
 from reprise.suites.record import KEPT, dump_kept, load_kept
@@ -40,10 +41,11 @@ def dump(found: Gathered, folder: Path) -> list[str]:
     }
     some = {name: table for name, table in shown.items() if len(table)}
     files.make_folder(folder)
-    for name, table in some.items():
+    files.write_json(folder / KEPT, dump_kept(found.suite))
+    # The summary last: what it lists counts as kept, so the rest must be there.
+    for name, table in reversed(some.items()):
         text = table.to_csv(index=False, float_format=DIGITS, lineterminator="\n")
         files.write_text(folder / f"{name}.csv", text)
-    files.write_json(folder / KEPT, dump_kept(found.suite))
     return list(some)
 
 
@@ -59,13 +61,19 @@ def load(folder: Path) -> Gathered:
 
 
 def known(folder: Path) -> bool:
-    """Whether a folder holds results."""
-    return (folder / KEPT).is_file()
+    """Whether a folder holds results; tables that do not say whose they are must not be lost."""
+    if (folder / KEPT).is_file():
+        return True
+    if (folder / "summary.csv").exists():
+        raise UserError(f"{folder} has a summary.csv but no {KEPT}: choose another --results")
+    return False
 
 
 def missing(planned: Suite, folder: Path) -> Suite:
     """The part of a suite that is not yet among some results, and what that part needs."""
     kept = _complete_recipes(folder) if known(folder) else {}
+    for cell in planned.cells:
+        require_recipe(cell.name, kept.get(cell.name, ""), cell.run.id)
     wanted: set[str] = set()
     for cell in reversed(planned.cells):  # whoever is needed comes before who needs it
         if cell.name in wanted or kept.get(cell.name) != cell.run.id:

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+from reprise.bench.timing import Speed
 
 UPDATES = 60
 """Per turn."""
@@ -63,16 +64,24 @@ class Side:
 def duel(sources: list[Path], task: str, name: str, rounds: int) -> None:
     sides = [Side(source, task, name) for source in sources]
     played = [[side.turn() for side in sides] for _ in range(rounds)]
-    for place, source in enumerate(sources):
-        each = 1e3 * statistics.median(row[place][0] for row in played) / UPDATES
-        ratios = [
-            statistics.median(row[place][kind] / row[0][kind] for row in played) for kind in (0, 1)
-        ]
-        print(
-            f"{source}: {each:.2f} ms, times the first {ratios[0]:.3f}, processor {ratios[1]:.3f}"
-        )
     for side in sides:
         side.process.kill()
+    print("\n".join(verdicts([str(source) for source in sources], played)))
+
+
+def verdicts(names: list[str], played: list[list[tuple[float, ...]]]) -> list[str]:
+    """A line for each side from its (seconds, processor seconds) in every round."""
+
+    def speeds(kind: int) -> list[Speed]:
+        sides = zip(*played, strict=True)
+        return [Speed(tuple(turn[kind] / UPDATES for turn in side)) for side in sides]
+
+    clock, work = speeds(0), speeds(1)
+    return [
+        f"{name}: {1e3 / wall.per_second:.2f} ms, times the first {wall.times(clock[0]):.3f}, "
+        f"processor {busy.times(work[0]):.3f}"
+        for name, wall, busy in zip(names, clock, work, strict=True)
+    ]
 
 
 def main() -> None:

@@ -212,3 +212,14 @@ def test_an_update_takes_less_memory_than_xla_would_take_and_gives_the_same_bits
     assert lean < 0.9 * large
     for mine, its in zip(ours, usual, strict=True):
         np.testing.assert_array_equal(mine, its)
+
+
+def test_a_duel_is_judged_round_by_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
+    from duel import UPDATES, verdicts  # type: ignore[import-not-found]
+
+    # The machine is twice as slow in the second round, for both sides alike.
+    turns = [((6.0, 3.0), (3.0, 6.0)), ((12.0, 6.0), (6.0, 12.0)), ((6.0, 3.0), (3.0, 6.0))]
+    first, second = verdicts(["old", "new"], [[*pair] for pair in turns])
+    assert first == f"old: {6e3 / UPDATES:.2f} ms, times the first 1.000, processor 1.000"
+    assert second == f"new: {3e3 / UPDATES:.2f} ms, times the first 0.500, processor 2.000"

@@ -456,6 +456,14 @@ def test_where_lines_meet_the_first_is_on_top() -> None:
     assert on_paper == sorted(set(on_paper), reverse=True)
 
 
+@pytest.mark.parametrize(("count", "shade"), [(1, 0.16), (3, 0.16), (8, 0.06)])
+def test_many_bands_are_fainter_than_few(count: int, shade: float) -> None:
+    x = np.arange(3.0)
+    lines = tuple(Line(f"m{i}", "#0072b2", x, x, x - 1.0, x + 1.0) for i in range(count))
+    bands = [t for t in interactive.figure(Lines("t", lines))["data"] if t.get("fill") == "toself"]
+    assert [band["fillcolor"] for band in bands] == [f"rgba(0, 114, 178, {shade:g})"] * count
+
+
 def test_a_band_is_broken_where_numbers_are_missing() -> None:
     x, y = np.arange(5.0), np.array([0.0, 1.0, np.nan, 1.0, 0.0])
     figure = interactive.figure(Lines("t", (Line("n", "#0072B2", x, y, y - 1, y + 1),)))

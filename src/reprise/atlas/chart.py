@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from reprise.report.episodes import Stretch
 
 Numbers = NDArray[np.float64]
+FEW = 3
+"""Curves whose bands can be told apart."""
 
 
 class Line(NamedTuple):
@@ -38,6 +40,11 @@ class Lines(NamedTuple):
     """Whether the y axis is a share from 0 to 100 %."""
     marks: tuple[float, ...] = ()
     """Where something new begins."""
+
+    @property
+    def shade(self) -> float:
+        """How opaque a band is: many lie on top of each other, and their curves must be seen."""
+        return 0.16 if len(self.lines) <= FEW else 0.16 * FEW / len(self.lines)
 
 
 class Areas(NamedTuple):

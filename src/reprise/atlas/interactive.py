@@ -13,8 +13,6 @@ from reprise.atlas.chart import Areas, Bars, Chart, Line, Lines, Numbers, Stage,
 from reprise.report.canvas import policy_label
 
 Figure = dict[str, Any]
-BAND = 0.16
-"""How opaque the band around a curve is."""
 SHARES = {"tickformat": ".0%", "range": [-0.03, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1]}
 
 
@@ -40,7 +38,7 @@ def _values(numbers: Numbers) -> list[float | None]:
 
 
 def _lines(chart: Lines) -> Figure:
-    bands = [_band(line) for line in chart.lines if line.low is not None]
+    bands = [_band(line, chart.shade) for line in chart.lines if line.low is not None]
     curves = [
         {
             "type": "scatter", "mode": "lines", "name": text(line.name), "meta": line.name,
@@ -71,7 +69,7 @@ def _mark(x: float) -> dict[str, Any]:
     return {"type": "line", "x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1, "line": line}
 
 
-def _band(line: Line) -> dict[str, Any]:
+def _band(line: Line, shade: float) -> dict[str, Any]:
     """A polygon for every stretch without a gap."""
     assert line.low is not None and line.high is not None
     known = ~np.isnan(line.low + line.high)
@@ -84,13 +82,13 @@ def _band(line: Line) -> dict[str, Any]:
             y += [*_values(line.high[part]), *_values(line.low[part][::-1]), None]
     return {
         "type": "scatter", "mode": "lines", "fill": "toself", "x": x, "y": y, "meta": line.name,
-        "line": {"width": 0}, "fillcolor": _faint(line.color), "hoverinfo": "skip",
+        "line": {"width": 0}, "fillcolor": _faint(line.color, shade), "hoverinfo": "skip",
     }  # fmt: skip
 
 
-def _faint(color: str) -> str:
+def _faint(color: str, shade: float) -> str:
     channels = ", ".join(str(int(color[i : i + 2], 16)) for i in (1, 3, 5))
-    return f"rgba({channels}, {BAND})"
+    return f"rgba({channels}, {shade:.3g})"
 
 
 def _areas(chart: Areas) -> Figure:

@@ -103,7 +103,7 @@ def _draw(ax: Axes, chart: Chart) -> None:
 def _lines(ax: Axes, chart: Lines) -> None:
     for place, line in enumerate(chart.lines):
         if line.low is not None:
-            ax.fill_between(line.x, line.low, line.high, color=line.color, alpha=0.16, lw=0)
+            ax.fill_between(line.x, line.low, line.high, color=line.color, alpha=chart.shade, lw=0)
         style = "--" if line.dashed else "-"
         # Where lines meet, the first one is seen; axes stay above all of them.
         above = 2.0 + 0.4 * (1.0 - place / len(chart.lines))

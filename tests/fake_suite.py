@@ -10,10 +10,12 @@ from typing import Any
 
 from fake_run import write_run, write_table
 from reprise import files, spec, suites
-from reprise.priors import PriorRecord
+from reprise.priors import resolve
 from reprise.suites import record
 
 PRIORS = ("ne", "se", "sw")
+CORNERS = ("ne", "nw", "se", "sw")
+"""All of zoo:pointmaze."""
 SCRIPT = "<script>alert(1)</script>"
 
 
@@ -46,15 +48,16 @@ def write_true(folder: Path, part: suites.Suite) -> Path:
     """A suite with the recipes that it really has; its runs are still not trained."""
     facts = record.dump(part)
     for cell, told in zip(part.cells, facts["cells"], strict=True):
-        write_true_run(folder / told["run"], cell.run, () if cell.label == "scratch" else PRIORS)
+        write_true_run(folder / told["run"], cell.run, () if cell.label == "scratch" else CORNERS)
     (folder / "suite.json").write_text(json.dumps(facts))
     return folder
 
 
-def write_true_run(folder: Path, run: spec.Run, priors: Sequence[str] = PRIORS) -> Path:
+def write_true_run(folder: Path, run: spec.Run, priors: Sequence[str] = CORNERS) -> Path:
     """A run with the recipe that it really has."""
     write_run(folder, run.name, priors, run.seed, run.steps)
-    known = tuple(PriorRecord(n, "zoo:pointmaze", "gaussian-mlp", f"{n:0>64}") for n in priors)
+    shipped = {one.name: one for one in resolve(["zoo:pointmaze"]).records}
+    known = tuple(shipped[name] for name in priors)
     files.write_json(folder / "run.json", spec.dump(replace(run, priors=known)))
     return folder
 

@@ -15,6 +15,7 @@ from reprise import files, spec, suites
 from reprise.errors import UserError
 from reprise.launch import Job, Outcome, State, Workers, cluster, failure, launch
 from reprise.launch.job import perform
+from reprise.priors import resolve
 from reprise.spec import Run
 from reprise.suites import SCALES, Choice, suite
 from reprise.suites.grid import grid, plain
@@ -99,6 +100,22 @@ def test_a_run_of_another_suite_is_taken_over_if_its_recipe_is_the_same(tmp_path
     files.write_json(folder / "run.json", spec.dump(replace(cell.run, steps=7)))
     with pytest.raises(UserError, match="holds a run of another recipe; move it away"):
         suites.play(whole, tmp_path, lambda: actors)
+
+
+def test_a_run_with_other_priors_is_not_taken_over(tmp_path: Path) -> None:
+    whole = suite("point", SCALES["smoke"], Choice(methods=("smec",)))
+    (cell,) = whole.cells
+    folder = tmp_path / "runs" / cell.name
+    folder.mkdir(parents=True)
+    files.write_json(folder / "manifest.json", {"state": "complete"})
+    theirs = resolve(cell.library.refs, task=cell.run.task).records
+    moved = tuple(prior._replace(ref="elsewhere") for prior in theirs)
+    files.write_json(folder / "run.json", spec.dump(replace(cell.run, priors=moved)))
+    assert set(suites.play(whole, tmp_path, Actors).states.values()) == {State.COMPLETE}
+    for others in (theirs[:-1], (*theirs[:-1], theirs[-1]._replace(sha256="0" * 64))):
+        files.write_json(folder / "run.json", spec.dump(replace(cell.run, priors=others)))
+        with pytest.raises(UserError, match="holds a run of another recipe; move it away"):
+            suites.play(whole, tmp_path, Actors)
 
 
 def test_a_complete_run_is_never_repeated(tmp_path: Path) -> None:

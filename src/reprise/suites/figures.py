@@ -10,7 +10,7 @@ from reprise.errors import unknown
 from reprise.method import Method
 from reprise.methods import METHODS
 from reprise.methods.smec import sampled
-from reprise.priors.shipped import SETS
+from reprise.priors.shipped import SETS, members
 from reprise.suites.continual import sequence
 from reprise.suites.grid import PRIORS, Variant, grid, plain
 from reprise.suites.suite import EVERYTHING, Cell, Choice, Library, Scale, Suite
@@ -116,7 +116,7 @@ def sampled_heads(scale: Scale, choice: Choice) -> list[Cell]:
     """One prior head per transition against all of them, with four priors and with useless ones."""
     refs = PRIORS["pointmaze"].refs
     many = Library(f"zoo:pointmaze and {STRANGERS} untrained", refs, strangers=STRANGERS)
-    total = f"k={4 + STRANGERS}"
+    total = f"k={len(members('pointmaze', MAZES[0])) + STRANGERS}"
     variants = [
         Variant("smec", "smec"),
         Variant("smec sampled", "smec", _sampling),

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from reprise.errors import UserError
-from reprise.folder import claimed, read_recipe
+from reprise.folder import claimed, placeless, read_recipe
 from reprise.launch import Job, Outcome, State, Workers, launch
+from reprise.priors import resolve
 from reprise.suites.crowd import gathered
 from reprise.suites.record import folder_of, settle
 from reprise.suites.suite import Suite
@@ -31,7 +32,12 @@ def play(
 
 def _recognize(job: Job) -> None:
     """A complete run may have been put here from another suite: it must be the same one."""
-    if job.complete and replace(read_recipe(job.folder), priors=()) != job.run:
+    if not job.complete:
+        return
+    found = read_recipe(job.folder)
+    # What other runs of the suite learn need not be there any more.
+    priors = found.priors if job.needs else resolve(job.priors, task=job.run.task).records
+    if placeless(found) != placeless(replace(job.run, priors=priors)):
         raise UserError(f"{job.folder} holds a run of another recipe; move it away")
 
 

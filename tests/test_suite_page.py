@@ -24,6 +24,7 @@ from reprise.atlas import (
     paper,
     printed,
     promises,
+    studies,
     use,
     verdicts,
     weaning,
@@ -175,6 +176,24 @@ def test_the_paper_stands_beside_our_cost(written: Path) -> None:
     assert table.loc[table["task"] == "pointmaze/two", "paper_hours"].isna().all()
     assert box.loc["smec", "hours"] == pytest.approx(241.3 / 9_000 * 1e6 / 3600)
     assert paper.hours("metaworld/box-close", "mamba") is None
+
+
+def test_time_is_compared_with_scratch_of_the_same_seed() -> None:
+    seconds = {"smec": (20.0, 300.0, 30.0), "scratch": (10.0, 100.0), "qmp": (40.0,)}
+    cells = pd.DataFrame(
+        [
+            ("pointmaze/u", label, seed, "complete", 100, spent)
+            for label, each in seconds.items()
+            for seed, spent in enumerate(each)
+        ],
+        columns=["task", "label", "seed", "state", "steps", "seconds"],
+    )
+    none = pd.DataFrame()
+    table = studies.prices(Gathered({}, cells, none, none, none, none, none)).set_index("label")
+    assert table["times_scratch"].to_dict() == {"smec": 2.5, "scratch": 1.0, "qmp": 4.0}
+    alone = cells[cells["label"] != "scratch"]
+    table = studies.prices(Gathered({}, alone, none, none, none, none, none))
+    assert table["times_scratch"].isna().all()
 
 
 def test_time_is_a_claim_only_where_runs_have_the_machine_to_themselves(whole: Path) -> None:

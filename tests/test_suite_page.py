@@ -19,6 +19,7 @@ from reprise import atlas, suites
 from reprise.atlas import (
     claims,
     curves,
+    earnings,
     interactive,
     milestones,
     paper,
@@ -97,6 +98,26 @@ def test_a_curve_is_the_mean_of_the_complete_runs(tmp_path: Path) -> None:
     assert line.y == pytest.approx(rates.to_numpy())
     nobody = found._replace(cells=found.cells.assign(state="running"))
     assert curves.bundles(nobody)[0].runs.shape[0] == 3
+
+
+def test_returns_are_shown_where_something_is_earned_without_success(tmp_path: Path) -> None:
+    dense, sparse = "metaworld/push-wall", "pointmaze/two"
+    cells = [cell(task, "smec", seed, 9_000) for task in (dense, sparse) for seed in (0, 1)]
+    for facts in cells:
+        write_cell(tmp_path, facts)
+    found = gather(write_suite(tmp_path, cells))
+    earned = found.curves.assign(success_any=0.0, return_mean=0.0)
+    assert earnings.panel(found._replace(curves=earned)) is None
+    where = earned["task"].eq(dense)
+    earned.loc[where, "return_mean"] = 10.0 + 20.0 * earned.loc[where, "seed"]
+    panel = earnings.panel(found._replace(curves=earned))
+    assert panel is not None
+    rows = panel.tables[0].rows
+    assert set(rows["task"]) == {dense} and set(rows["runs"]) == {2}
+    assert set(rows["mean"]) == {20.0} and set(rows["std"]) == {10.0}
+    (chart,) = panel.views[""]
+    assert isinstance(chart, Lines) and not chart.share
+    assert panel.slug in [one.slug for one in panels(found._replace(curves=earned))]
 
 
 def test_an_unfinished_line_is_drawn_but_not_judged(tmp_path: Path) -> None:

@@ -37,13 +37,16 @@ def success_or_return(curves: pd.DataFrame, task: str) -> str:
     return "success_any" if known.any() else "return_mean"
 
 
-def bundles(found: Gathered) -> list[Bundle]:
-    """Finished runs, or while there is none all that have begun, up to where the last one is."""
+def bundles(found: Gathered, measure: str = "") -> list[Bundle]:
+    """Finished runs, or while there is none all that have begun, up to where the last one is.
+
+    `measure` is a column of evaluations; without it, what each task is judged by.
+    """
     complete = set(found.cells.loc[found.cells["state"] == "complete", "cell"])
     budget = dict(zip(found.cells["cell"], found.cells["steps"], strict=True))
     result: list[Bundle] = []
     for (task, label), rows in found.curves.groupby(["task", "label"], sort=False):
-        column = success_or_return(found.curves, str(task))
+        column = measure or success_or_return(found.curves, str(task))
         known = rows.dropna(subset=[column])
         over = known[known["cell"].isin(complete)]
         table = (over if len(over) else known).pivot_table(
@@ -113,7 +116,7 @@ def panel(found: Gathered) -> Panel | None:
     }
     charts: dict[str, tuple[Chart, ...]] = {
         name: (*([_aggregate(whole[name], everyone)] if several else []),
-               *_by_task(found, some, lines))
+               *by_task(some, lines, {bundle.task for bundle in judged}))
         for name, lines in views.items()
     }  # fmt: skip
     tables = (curvetables.by_task(some, views),)
@@ -149,11 +152,12 @@ def _runs(counts: Sequence[int]) -> str:
     return f"{low} run{'s' * (low != 1)} each" if low == high else f"{low} to {high} runs each"
 
 
-def _by_task(found: Gathered, some: Sequence[Bundle], lines: Sequence[Line]) -> list[Lines]:
+def by_task(some: Sequence[Bundle], lines: Sequence[Line], shares: set[str]) -> list[Lines]:
+    """A chart for each task; on those in `shares` success was measured, on others the return."""
     pairs = list(zip(some, lines, strict=True))
     result: list[Lines] = []
     for task in dict.fromkeys(bundle.task for bundle in some):
-        share = success_or_return(found.curves, task) == "success_any"
+        share = task in shares
         own = [(bundle, line) for bundle, line in pairs if bundle.task == task]
         title = f"{task}, {_runs([len(bundle.runs) for bundle, _ in own])}"
         upward = "success" if share else "return per episode"

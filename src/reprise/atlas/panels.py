@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reprise.atlas import claims, continual, curves, milestones, promises, studies, timelines, use
+from reprise.atlas import (
+    claims,
+    continual,
+    curves,
+    earnings,
+    milestones,
+    promises,
+    studies,
+    timelines,
+    use,
+)
 from reprise.atlas.chart import Panel, Table
 from reprise.findings import Gathered
 
@@ -15,6 +25,7 @@ def panels(found: Gathered) -> list[Panel]:
     """Everything that can be drawn now."""
     some = (
         curves.panel(found),
+        earnings.panel(found),
         milestones.panel(found),
         claims.panel(found),
         continual.panel(found),

@@ -172,10 +172,11 @@ def test_a_mix_is_watched_too(
 
 
 def test_a_folder_that_is_neither_is_named(one: Path, run: Path, tmp_path: Path) -> None:
-    for folder in (tmp_path, tmp_path / "nothing", one / "runs"):
-        with pytest.raises(UserError, match="is not a run and not a suite") as error:
+    lacks, absent = "it has none of run.json, suite.json and results.json", "no such folder"
+    for folder, why in ((tmp_path, lacks), (tmp_path / "nothing", absent), (one / "runs", lacks)):
+        with pytest.raises(UserError, match="is not a run, a suite or kept results") as error:
             sort_out([one, run, folder])
-        assert str(folder) in str(error.value)
+        assert str(folder) in str(error.value) and why in str(error.value)
 
 
 def test_runs_alone_can_be_gathered_too(run: Path) -> None:

@@ -524,7 +524,7 @@ def test_the_command_writes_a_suite_and_refuses_what_does_not_fit(
     for argv, gist in (
         ([str(small), "--png", "x"], "use --figures with a suite"),
         ([run, "--csv", "x"], "it is for suites"),
-        ([run, str(tmp_path)], f"{tmp_path} is not a run and not a suite"),
+        ([run, str(tmp_path)], f"{tmp_path} is not a run, a suite or kept results"),
         ([], "no run given"),
     ):
         assert main(["report", *argv]) == 2

@@ -68,8 +68,9 @@ def sort_out(folders: Sequence[Path]) -> Given:
     runs = tuple(one for one in distinct.values() if one not in (*suites, *kept))
     for folder in runs:
         if not (folder / RECIPE).is_file():
-            missing = f"it has neither {RECIPE} nor {record.FILE}"
-            raise UserError(f"{folder} is not a run and not a suite: {missing}")
+            lacks = f"it has none of {RECIPE}, {record.FILE} and {record.KEPT}"
+            why = lacks if folder.exists() else "there is no such folder"
+            raise UserError(f"{folder} is not a run, a suite or kept results: {why}")
     return Given(suites, runs, kept)
 
 

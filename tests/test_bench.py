@@ -8,7 +8,6 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 from rich.console import Console
@@ -17,14 +16,11 @@ from reprise import cli, terminal
 from reprise.bench import PARTS, Request, measure, trainings
 from reprise.bench.shares import WATCHED, Stopwatch, watching
 from reprise.bench.timing import Speed, in_turns
-from reprise.bench.updates import Learning
 from reprise.commands import benching
 from reprise.errors import UserError
-from reprise.method import Method
 from reprise.priors import Priors, repeated, resolve, save
 from reprise.tasks import Task
 from reprise.terminal import PartsLine
-from reprise.types import Spec
 from toys import HIDDEN, Line, line, policy
 
 FIELDS = {
@@ -196,22 +192,6 @@ def test_a_crowd_repeats_the_priors_it_is_given_under_names_of_their_own(toy: Re
     assert repeated(Priors(), 0) == []
     with pytest.raises(UserError, match="hold no network to repeat"):
         repeated(Priors(), 1)
-
-
-def test_an_update_takes_less_memory_than_xla_would_take_and_gives_the_same_bits() -> None:
-    def compiled(update: Any) -> tuple[int, list[np.ndarray]]:
-        learning = Learning(method := Method(), Spec(8, 2, 0), 64, 1)
-        rows = learning.replay.sample(64)
-        made = update.lower(method, learning.agent, rows, learning.key, True).compile()
-        agent, _ = made(learning.agent, rows, learning.key)
-        return made.memory_analysis().temp_size_in_bytes, jax.tree.leaves(agent)
-
-    update: Any = Method.update
-    plain = jax.jit(update.__wrapped__, static_argnums=(0, 4), donate_argnums=1)
-    (lean, ours), (large, usual) = compiled(update), compiled(plain)
-    assert lean < 0.9 * large
-    for mine, its in zip(ours, usual, strict=True):
-        np.testing.assert_array_equal(mine, its)
 
 
 def test_a_duel_is_judged_round_by_round(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,9 +22,6 @@ from reprise.types import Advice, PyTree, Spec, Transition
 
 Metrics = dict[str, Float[Array, ""]]
 Rows = Transition | Packed
-LEAN = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
-"""How XLA orders an update: what it computes in one thread it need not spread out, and what takes
-less memory stays in the cache. No bit depends on it."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +110,7 @@ class Method:
         judge = jax.vmap(lambda o, a: self.critic.judge(agent.target, o, a[None]))
         return judge(obs, actions)[:, :, 0].max(axis=1)
 
-    @partial(jax.jit, static_argnums=(0, 4), donate_argnums=1, compiler_options=LEAN)
+    @partial(jax.jit, static_argnums=(0, 4), donate_argnums=1)
     def update(
         self, agent: Agent, rows: Rows, key: Array, improve: bool, drawn: PyTree = ()
     ) -> tuple[Agent, Metrics]:

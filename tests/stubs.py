@@ -29,9 +29,9 @@ class FormulaQ(eqx.Module):
         return self.formula(obs, action) + self.level
 
 
-def formula(one: Formula, *levels: float) -> FormulaQ:
+def formula(one: Formula, *levels: float) -> tuple[FormulaQ, ...]:
     """Twins that say the same but for their levels."""
-    return FormulaQ(jnp.array(levels or (0.0, 0.0), jnp.float32), one)
+    return tuple(FormulaQ(jnp.float32(level), one) for level in levels or (0.0, 0.0))
 
 
 class Fixed(eqx.Module):

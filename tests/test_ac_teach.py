@@ -98,7 +98,6 @@ class Belief(eqx.Module):
     """A posterior written by hand: N(0, 1) of an action below 0, N(gap, 1) of another."""
 
     level: jax.Array
-    """Of the twins."""
     variance: jax.Array
     gap: jax.Array
 
@@ -109,8 +108,10 @@ class Belief(eqx.Module):
 
 def belief(gap: float, variance: float = 1.0) -> Agent:
     """Whoever asks the larger twin, or the target networks, hears the opposite."""
-    online = Belief(jnp.array([0.0, 9.0]), jnp.full(2, variance), jnp.array([gap, -gap]))
-    return agent_of(online, replace(online, gap=-online.gap))
+    twins = (0.0, gap), (9.0, -gap)
+    known = [(jnp.float32(level), jnp.float32(variance), jnp.float32(gap)) for level, gap in twins]
+    online = tuple(Belief(*each) for each in known)
+    return agent_of(online, tuple(replace(twin, gap=-twin.gap) for twin in online))
 
 
 def refusals(planner: Thompson, gap: float, variance: float = 1.0) -> list[int]:
@@ -197,7 +198,7 @@ def test_d_the_entropy_bonus_is_the_task_policys_alone() -> None:
 
 def network(critic: MixtureCritic) -> Any:
     found = replace(critic, hidden=(16, 16)).init(KEY, SPEC)
-    assert isinstance(found, PosteriorNetwork)
+    assert all(isinstance(twin, PosteriorNetwork) for twin in found)
     return found
 
 
@@ -205,7 +206,7 @@ def test_the_target_network_has_no_dropout_and_the_posterior_has() -> None:
     net = network(DROPOUT)
     obs, action = jnp.ones(2), jnp.ones(1)
     judged = DROPOUT.judge(net, obs, action[None])
-    plain = jax.vmap(lambda twin: twin.body(jnp.ones(3)))(net)
+    plain = jnp.stack([twin.body(jnp.ones(3)) for twin in net])
     np.testing.assert_allclose(judged, plain, rtol=1e-6)
     masked = draws(net, obs, action, 50, KEY)
     assert masked.shape == (50,)
@@ -216,7 +217,7 @@ def test_the_target_network_has_no_dropout_and_the_posterior_has() -> None:
 def test_the_heads_are_the_posterior_and_their_mean_the_value() -> None:
     net = network(MixtureCritic())
     obs, action = jnp.ones(2), jnp.ones(1)
-    heads = jax.vmap(lambda twin: twin.body(jnp.ones(3)))(net)
+    heads = jnp.stack([twin.body(jnp.ones(3)) for twin in net])
     assert heads.shape == (2, 5)
     np.testing.assert_allclose(draws(net, obs, action, 50, KEY), heads.min(axis=0), rtol=1e-6)
     judged = MixtureCritic().judge(net, obs, action[None])
@@ -261,16 +262,16 @@ def test_the_loss_of_the_heads_is_the_square_of_the_errors_they_see() -> None:
     assert not all(mask.all() for mask in masks)
     for n, mask in enumerate(masks):
         t = some(n)
-        heads = jax.vmap(lambda twin, t=t: twin.body(jnp.concatenate([t.obs, t.action])))(net)
+        heads = jnp.stack([twin.body(jnp.concatenate([t.obs, t.action])) for twin in net])
         by_hand = 0.5 * (np.asarray(heads - 2.0) ** 2 * mask).sum() / 5
         found = critic.loss(net, t, targets, KEY)
         assert float(found) == pytest.approx(by_hand, rel=1e-5)
 
 
 def test_the_loss_under_dropout_is_the_alpha_divergence_at_the_scale_of_the_targets() -> None:
-    net = replace(network(DROPOUT), variance=jnp.array([4.0, 4.0]))
+    net = tuple(replace(twin, variance=jnp.float32(4.0)) for twin in network(DROPOUT))
     t = some(0)
-    values = jax.vmap(lambda twin: twin.draw(t.obs, t.action, 5, KEY))(net)
+    values = jnp.stack([twin.draw(t.obs, t.action, 5, KEY) for twin in net])
     by_hand = 0.0
     for twin in np.asarray(values):
         by_hand += (
@@ -290,7 +291,7 @@ def test_the_running_variance_follows_the_targets_and_never_vanishes() -> None:
     for _ in range(1_000):
         net = follow(net)
     assert float(spread(net)) == pytest.approx(100.0, rel=1e-2)
-    assert float(spread(replace(net, variance=jnp.zeros(2)))) > 0.0
+    assert float(spread([replace(twin, variance=jnp.zeros(())) for twin in net])) > 0.0
 
 
 def learn_bandit(critic: MixtureCritic, seeds: int) -> list[Agent]:

@@ -26,7 +26,7 @@ from reprise.spec import Run
 from reprise.tasks import Task, find
 from reprise.types import Advice, Gaussian
 from test_resume import Enough, cut_at
-from toys import BRISK, Line, leaves, line, policy, priors, small, with_output
+from toys import BRISK, Line, leaves, line, outputs, policy, priors, small
 
 TWO = priors(2)
 
@@ -42,9 +42,9 @@ def standing(method: Method, task: Task, old: Priors = TWO) -> Loop:
 
 def claiming(loop: Loop, *claims: float) -> Loop:
     """Heads that say the same everywhere."""
-    weight = jnp.zeros_like(loop.agent.target.body.layers[-1].weight)
-    bias = jnp.tile(jnp.array(claims, jnp.float32), (2, 1))
-    loop.agent = replace(loop.agent, target=with_output(loop.agent.target, weight, bias))
+    weights = [jnp.zeros_like(twin.body.layers[-1].weight) for twin in loop.agent.target]
+    biases = jnp.tile(jnp.array(claims, jnp.float32), (2, 1))
+    loop.agent = replace(loop.agent, target=outputs(loop.agent.target, weights, biases))
     return loop
 
 
@@ -136,8 +136,8 @@ def test_the_larger_twin_at_the_target_is_what_the_planner_believes() -> None:
     method, task = small(smec(20, 1.0)), line()
     loop = claiming(standing(method, task), 1.0, 2.0, 3.0)
     low = jnp.array([[1.0, 2.0, 3.0], [4.0, 0.0, 3.5]])
-    last = loop.agent.target.body.layers[-1]
-    twins = with_output(loop.agent.target, last.weight, low)
+    weights = [twin.body.layers[-1].weight for twin in loop.agent.target]
+    twins = outputs(loop.agent.target, weights, low)
     loop.agent = replace(loop.agent, target=twins)
     assert [r.estimate for r in accuracy(loop, method, task, TWO, 0)] == [4.0, 2.0, 3.5]
 

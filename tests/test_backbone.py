@@ -16,7 +16,7 @@ from reprise.critic import SoftCritic
 from reprise.method import Method
 from reprise.train import train
 from reprise.types import Advice, Gaussian, Spec, Transition
-from toys import BRISK, batch, leaves, line, raw, reporting, same, small, with_output
+from toys import BRISK, batch, leaves, line, outputs, raw, reporting, same, small, with_output
 
 SPEC = Spec(obs=2, action=1, priors=0)
 
@@ -94,8 +94,8 @@ def told(critic: SoftCritic, values: tuple[float, ...], reward: float = 0.0) -> 
     """The target if the twins of the next state's value were these."""
     method = small(Method(critic=critic))
     agent = method.init(jax.random.key(0), SPEC)
-    last = agent.target.body.layers[-1]
-    target = with_output(agent.target, last.weight * 0, jnp.array(values)[:, None])
+    weights = [jnp.zeros_like(twin.body.layers[-1].weight) for twin in agent.target]
+    target = outputs(agent.target, weights, jnp.array(values)[:, None])
     agent = replace(agent, target=target)
     t = jax.tree.map(lambda x: x[0], batch(SPEC))._replace(reward=jnp.float32(reward))
     following = Proposals(jnp.zeros((1, 1)), jnp.float32(0.5), jnp.ones(1, bool))

@@ -16,6 +16,7 @@ from reprise.method import Method
 from reprise.methods import prepare
 from reprise.methods.cup import GuidedActor, cup, mean_kl, released_kl
 from reprise.networks import ensemble_values
+from reprise.sealed import Sealed
 from reprise.tasks import Task
 from reprise.train import train
 from reprise.types import Gaussian, Spec, Transition
@@ -77,7 +78,8 @@ def test_d_values_times_c_give_weights_times_c() -> None:
     t = transition(says([0.8, -0.9]))
     one = agent_of(near(0.8), actor=fixed(0.0), log_alpha=COOL)
     ten = agent_of(near(0.8, 10.0), actor=fixed(0.0), log_alpha=COOL + jnp.log(10.0))
-    ten = replace(ten, target=replace(ten.target, level=10.0 * one.target.level))
+    louder = tuple(replace(q, level=10.0 * q.level) for q in near(0.8, 10.0))
+    ten = replace(ten, target=louder)
     weights = [NOW.guidance(soft_values(agent, t))[1] for agent in (one, ten)]
     assert float(weights[0]) > 0.0
     assert float(weights[1]) == pytest.approx(10.0 * float(weights[0]), rel=1e-4)
@@ -150,11 +152,11 @@ def test_e_a_run_is_scratchs_until_the_update_at_which_the_pull_begins(
 ) -> None:
     rules: list[type] = []
 
-    def update(self: Method, agent: Agent, *rest: Any) -> Any:
-        rules.append(type(self.actor))
-        return agent, {}
+    def update(self: Sealed, method: Method, *rest: Any) -> Any:
+        rules.append(type(method.actor))
+        return self, {}
 
-    monkeypatch.setattr(Method, "update", update)
+    monkeypatch.setattr(Sealed, "update", update)
     method = small(replace(cup(), actor=GuidedActor(start=10)))
     list(train(method, line(30), priors(3), steps=45, schedule=reporting(45, warmup=45)))
     assert rules == [SoftActor] * 10 + [GuidedActor] * 5  # learning starts at step 30

@@ -21,6 +21,7 @@ from reprise.loop import Loop
 from reprise.method import Method
 from reprise.methods import ABLATIONS, METHODS
 from reprise.priors import Foreign, Priors
+from reprise.sealed import Sealed
 from reprise.train import Progress, train
 from reprise.types import Advice, Gaussian, Spec
 from toys import BRISK, line, priors, raw, same, small
@@ -55,7 +56,7 @@ class Straight(NamedTuple):
 
 
 def compilations() -> tuple[int, int]:
-    return Method.act._cache_size(), Method.update._cache_size()  # type: ignore[attr-defined]
+    return Sealed.act._cache_size(), Sealed.update._cache_size()  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="module")

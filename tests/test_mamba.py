@@ -20,7 +20,7 @@ from reprise.train import train
 from reprise.types import Spec
 from stubs import agent_of, formula, proposals, says, scene, transition
 from tables import A, S, TableQ, world
-from toys import blank_plan, line, priors, reporting, small, with_output
+from toys import blank_plan, line, outputs, priors, reporting, small
 
 K = 2
 KEY = jax.random.key(0)
@@ -33,7 +33,7 @@ def greedy_backup(mix: float, mdp: Mdp, oracles: np.ndarray) -> Any:
 
     @jax.jit
     def backup(table: jax.Array) -> jax.Array:
-        agent = agent_of(TableQ(jnp.stack([table, table])))
+        agent = agent_of((TableQ(table), TableQ(table)))
         greedy = jax.nn.one_hot(table[:, :, 0].argmax(axis=1), A)[:, None]
 
         def target(reward: jax.Array, following: jax.Array, actions: jax.Array) -> jax.Array:
@@ -107,7 +107,11 @@ def test_b_with_lambda_one_head_0_has_the_gradient_that_sac_gives_it() -> None:
     spec, soft = Spec(2, 1, 2), {"entropy_backup": True, "hidden": (8,)}
     mine, sacs = BaselineCritic(mix=1.0, **soft), SoftCritic(**soft)
     online, slow = (mine.init(jax.random.key(n), spec) for n in (1, 2))
-    first = lambda net: with_output(net, last(net).weight[..., :1], last(net).bias[..., :1])  # noqa: E731
+
+    def first(twins: Any) -> Any:
+        weights = [last(net).weight[:, :1] for net in twins]
+        return outputs(twins, weights, [last(net).bias[:1] for net in twins])
+
     t = transition(says([0.4, -0.3]), reward=1.0, terminated=0.0)
     following = proposals([0.1, 0.4, -0.3])._replace(log_prob=jnp.float32(-0.7))
 
@@ -116,10 +120,11 @@ def test_b_with_lambda_one_head_0_has_the_gradient_that_sac_gives_it() -> None:
         targets = critic.targets(agent_of(net, target), t, following, KEY)
         return jax.grad(lambda net: critic.loss(net, t, targets, KEY))(net)
 
-    whole, part = last(slope(mine, online, slow)), last(slope(sacs, first(online), first(slow)))
-    np.testing.assert_allclose(whole.weight[..., :1], part.weight, rtol=1e-5)
-    np.testing.assert_allclose(whole.bias[..., :1], part.bias, rtol=1e-5)
-    assert (np.asarray(part.bias) != 0.0).all()
+    slopes = slope(mine, online, slow), slope(sacs, first(online), first(slow))
+    for whole, part in zip(*(map(last, each) for each in slopes), strict=True):
+        np.testing.assert_allclose(whole.weight[:, :1], part.weight, rtol=1e-5)
+        np.testing.assert_allclose(whole.bias[..., :1], part.bias, rtol=1e-5)
+        assert (np.asarray(part.bias) != 0.0).all()
 
 
 def last(network: Any) -> Any:

@@ -47,7 +47,7 @@ def test_layer_normalization_and_its_derivative_are_equinoxs(offset: float) -> N
 @pytest.mark.parametrize("members", [1, 2, 3])
 def test_an_ensemble_says_what_each_of_its_members_says(critic: SoftCritic, members: int) -> None:
     critics = eqx.tree_at(
-        lambda net: net.body.layers[0].bias,
+        lambda nets: [net.body.layers[0].bias for net in nets],
         type(critic)(hidden=critic.hidden, ensemble=members).init(
             jax.random.key(0), spec := Spec(5, 2, 3)
         ),
@@ -56,7 +56,6 @@ def test_an_ensemble_says_what_each_of_its_members_says(critic: SoftCritic, memb
     obs, action = normal(spec.obs), normal(spec.action)
     values = ensemble_values(critics, obs, action)
     assert values.shape == (members, critic.heads(spec))
-    for j in range(members):
-        alone = jax.tree.map(lambda leaf, j=j: leaf[j], critics)
-        np.testing.assert_allclose(values[j], alone(obs, action), rtol=1e-5, atol=1e-6)
+    for value, alone in zip(values, critics, strict=True):
+        np.testing.assert_allclose(value, alone(obs, action), rtol=1e-5, atol=1e-6)
     assert members == 1 or not np.allclose(values[0], values[1])

@@ -45,7 +45,7 @@ def test_it_asks_the_online_networks_not_the_targets() -> None:
 
 
 class Slope(eqx.Module):
-    """Twins that disagree: each says its own slope times the action."""
+    """A slope times the action."""
 
     slope: jax.Array
 
@@ -55,7 +55,7 @@ class Slope(eqx.Module):
 
 def test_the_smaller_twin_decides() -> None:
     # Alone, one twin would take 0.9 and the other -0.9; their minimum is -|a|.
-    twins = Slope(jnp.array([1.0, -1.0]))
+    twins = Slope(jnp.array([1.0])), Slope(jnp.array([-1.0]))
     assert int(chosen(twins, twins, 0.9, -0.9, 0.1).policy) == 2
 
 

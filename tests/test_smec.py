@@ -49,7 +49,7 @@ def one_hot(i: int, n: int) -> jax.Array:
 
 def backup(critic: Critic, table: jax.Array, mdp: Mdp, policies: np.ndarray) -> jax.Array:
     """Every (s, a)'s expected target, through the critic's own `targets`."""
-    agent = agent_with(TableQ(jnp.stack([table, table])))
+    agent = agent_with((TableQ(table), TableQ(table)))
 
     def target(reward: jax.Array, following: jax.Array, actions: jax.Array) -> jax.Array:
         silence = Advice.of(jnp.zeros((K, A)), jnp.zeros((K, A)))
@@ -97,8 +97,8 @@ class SlopeQ(eqx.Module):
         return self.slope * action[0] + self.level
 
 
-def slopes(*twins: tuple[list[float], float]) -> SlopeQ:
-    return SlopeQ(jnp.array([s for s, _ in twins]), jnp.array([[level] for _, level in twins]))
+def slopes(*twins: tuple[list[float], float]) -> tuple[SlopeQ, ...]:
+    return tuple(SlopeQ(jnp.array(slope), jnp.array([level])) for slope, level in twins)
 
 
 def one_transition(reward: float, count: int) -> Transition:
@@ -269,7 +269,7 @@ def test_s9_the_choice_follows_the_state_in_which_it_is_made() -> None:
 
     method = small(smec(1, 0.0))
     agent = method.init(jax.random.key(0), Spec(2, 1, 1))
-    agent = replace(agent, target=StateQ(jnp.zeros((2, 1))))
+    agent = replace(agent, target=(StateQ(jnp.zeros(1)),) * 2)
     said = Advice.of(np.zeros((1, 1), np.float32), np.zeros((1, 1), np.float32))
     plan = Plan.start(Spec(2, 1, 1)).begin()
     chosen = []
@@ -298,9 +298,8 @@ def test_s10_a_declared_bound_or_no_priors_do_not_warn() -> None:
 def test_s10_the_declared_bound_corrects_the_choice() -> None:
     # pi earns -0.5 a step (V = -50 at gamma = .99), the prior -1 (V = -5.9 at gbar = .8318).
     gamma, gbar = 0.99, HybridCritic(horizon=50).gbar
-    truth = slopes(*[([0.0, 0.0], 0.0)] * 2)
-    levels = jnp.array([[-0.5 / (1 - gamma), -1.0 / (1 - gbar)]] * 2)
-    target = SlopeQ(truth.slope, levels)
+    levels = jnp.array([-0.5 / (1 - gamma), -1.0 / (1 - gbar)])
+    target = (SlopeQ(jnp.zeros(2), levels),) * 2
     said = Advice.of(np.zeros((1, 1), np.float32), np.zeros((1, 1), np.float32))
     plan, obs = Plan.start(Spec(2, 1, 1)).begin(), np.zeros(2, np.float32)
     chosen = {}

@@ -11,6 +11,7 @@ from reprise.agent import Plan
 from reprise.errors import UserError
 from reprise.loop import Loop
 from reprise.method import Method
+from reprise.sealed import Sealed
 from reprise.tasks import Arena
 from reprise.train import train
 from toys import line, reporting, small
@@ -33,7 +34,7 @@ def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     said: list[str] = []
     step = Arena.step
 
-    def act(self: Method, agent: Any, plan: Plan, *rest: Any) -> tuple[Plan, np.ndarray]:
+    def act(self: Sealed, method: Method, plan: Plan, *rest: Any) -> tuple[Plan, np.ndarray]:
         said.append("act")
         return plan._replace(policy=np.int32(0)).tick(), np.zeros(1, np.float32)  # type: ignore[arg-type]
 
@@ -41,7 +42,7 @@ def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         said.append("step")
         return step(self, action)
 
-    monkeypatch.setattr(Method, "act", act)
+    monkeypatch.setattr(Sealed, "act", act)
     monkeypatch.setattr(Arena, "step", stepped)
     return said
 
@@ -51,11 +52,11 @@ def play(
 ) -> Loop:
     held: list[Loop] = []
 
-    def update(self: Method, agent: Any, *rest: Any) -> Any:
+    def update(self: Sealed, method: Method, *rest: Any) -> Any:
         events.append(f"update on {len(held[0].replay)}")
-        return agent, {"critic_loss": Loss(events, loss)}
+        return self, {"critic_loss": Loss(events, loss)}
 
-    patch.setattr(Method, "update", update)
+    patch.setattr(Sealed, "update", update)
     schedule = reporting(steps, warmup=0, learning_starts=learning_starts)
     method = small(Method())
     list(train(method, line(30), steps=steps, schedule=schedule, resume=held.append))

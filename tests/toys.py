@@ -124,6 +124,11 @@ def same(a: Any, b: Any) -> bool:
     )
 
 
+def outputs(critics: Any, weights: Any, biases: Any) -> Any:
+    """The same ensemble, each member with another last layer."""
+    return tuple(map(with_output, critics, weights, biases))
+
+
 def with_output(network: Any, weight: Any, bias: Any) -> Any:
     """The same network with another last layer."""
     last = network.body.layers[-1]

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from reprise.agent import Agent, propose
+from reprise.agent import Agent, draw_noise, propose
 from reprise.errors import EnvironmentFault, UserError
 from reprise.evaluate import Stage
 from reprise.loop import Loop
@@ -106,12 +106,13 @@ def estimates(
     the prior's value.
     """
 
-    def once(k: Array) -> Float[Array, "policies"]:
-        actions = propose(agent.actor, obs, advice, k, method.stochastic_priors).actions
+    def once(noise: Array) -> Float[Array, "policies"]:
+        actions = propose(agent.actor, obs, advice, noise).actions
         heads = ensemble_values(agent.target, obs, actions[0]).shape[1]
         return method.critic.judge(agent.target, obs, actions[:heads]).max(axis=0)
 
-    return jax.vmap(once)(jax.random.split(key, SAMPLES)).mean(axis=0)
+    noise = draw_noise(key, advice, method.stochastic_priors, SAMPLES)
+    return jax.vmap(once)(noise).mean(axis=0)
 
 
 def accuracy(

@@ -11,7 +11,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float, Int
 
-from reprise.networks import QNetwork
+from reprise.networks import Ensemble
 from reprise.types import Advice, PyTree, Spec
 
 
@@ -19,8 +19,8 @@ class Agent(eqx.Module):
     """What has been learned. What is intended is a Plan."""
 
     actor: Any
-    critic: QNetwork
-    target: QNetwork
+    critic: Ensemble
+    target: Ensemble
     log_alpha: Float[Array, ""]
     planner: PyTree
     optim: tuple[PyTree, PyTree, PyTree]
@@ -110,11 +110,25 @@ def usable(advice: Advice) -> Bool[Array, "policies"]:
     return jnp.concatenate([jnp.ones(1, jnp.bool_), advice.valid])
 
 
+def draw_noise(
+    key: Array, advice: Advice, stochastic_priors: bool, *times: int
+) -> Float[Array, "*times speakers action"]:
+    """Noise for the task policy, and for the priors if they are sampled, in all states at once.
+
+    One draw for a batch: a key for each row, and from it one for each policy, would take longer.
+    """
+    *states, priors, action = advice.says.mean.shape
+    speakers = 1 + priors if stochastic_priors else 1
+    return jax.random.normal(key, (*times, *states, speakers, action))
+
+
 def propose(
-    actor: Any, obs: Float[Array, "obs"], advice: Advice, key: Array, stochastic_priors: bool
+    actor: Any,
+    obs: Float[Array, "obs"],
+    advice: Advice,
+    noise: Float[Array, "speakers action"],
 ) -> Proposals:
-    """One action from each policy in {pi} + {mu_i}, each policy's own."""
-    ours, theirs = jax.random.split(key)
-    own, log_prob = actor(obs, advice).sample(ours)
-    advised = advice.says.sample(theirs)[0] if stochastic_priors else advice.says.mode()
+    """One action from each policy in {pi} + {mu_i}: at its noise, or its mode without any."""
+    own, log_prob = actor(obs, advice).at(noise[0])
+    advised = advice.says.at(noise[1:])[0] if len(noise) > 1 else advice.says.mode()
     return Proposals(jnp.concatenate([own[None], advised]), log_prob, usable(advice))

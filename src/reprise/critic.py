@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int
 
 from reprise.agent import Agent, Proposals
 from reprise.errors import require
-from reprise.networks import Mlp, QNetwork, ensemble_values, stacked
+from reprise.networks import Ensemble, Mlp, QNetwork, ensemble_values
 from reprise.types import Spec, Transition
 
 
@@ -55,17 +55,14 @@ class Critic(ABC):
         """The discount at which each policy is judged."""
         return jnp.full(policies, self.discount)
 
-    def init(self, key: Array, spec: Spec) -> QNetwork:
-        """A stacked ensemble of networks."""
-
-        def build(member: Array) -> QNetwork:
-            sizes = (spec.obs + spec.action, *self.hidden, self.heads(spec))
-            return QNetwork(Mlp(sizes, member, self.layer_norm))
-
-        return stacked(build, key, self.ensemble)
+    def init(self, key: Array, spec: Spec) -> Ensemble:
+        """Networks that have learned nothing, each from weights of its own."""
+        sizes = (spec.obs + spec.action, *self.hidden, self.heads(spec))
+        members = jax.random.split(key, self.ensemble)
+        return tuple(QNetwork(Mlp(sizes, member, self.layer_norm)) for member in members)
 
     def judge(
-        self, critics: QNetwork, obs: Float[Array, "obs"], actions: Float[Array, "policies action"]
+        self, critics: Ensemble, obs: Float[Array, "obs"], actions: Float[Array, "policies action"]
     ) -> Float[Array, "ensemble policies"]:
         """Q^v(s, a_v) for every policy v: each head at its own policy's action."""
         values = jax.vmap(lambda action: ensemble_values(critics, obs, action))(actions)
@@ -74,7 +71,7 @@ class Critic(ABC):
         return jnp.diagonal(values, axis1=0, axis2=2)
 
     def loss(
-        self, critics: QNetwork, t: Transition, targets: Targets, key: Array
+        self, critics: Ensemble, t: Transition, targets: Targets, key: Array
     ) -> Float[Array, ""]:
         """J(theta), Eq. (1), for one transition: a sum over heads and twins."""
         errors = ensemble_values(critics, t.obs, t.action) - targets.values[None]
@@ -82,7 +79,7 @@ class Critic(ABC):
         # Absent, not multiplied by zero: what has no weight may be anything.
         return 0.5 * jnp.sum(weights * jnp.where(weights > 0.0, errors, 0.0) ** 2)
 
-    def calibrate(self, critics: QNetwork, targets: Targets) -> QNetwork:
+    def calibrate(self, critics: Ensemble, targets: Targets) -> Ensemble:
         """What the networks keep of a batch's targets besides what they learn from them."""
         return critics
 

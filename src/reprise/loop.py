@@ -15,6 +15,7 @@ from reprise.method import Method, Metrics
 from reprise.priors import Faults, Priors
 from reprise.replay import ReplayBuffer
 from reprise.schedule import Schedule
+from reprise.sealed import Sealed
 from reprise.tasks import Arena, Step
 from reprise.types import Advice, Episode, Place, Selection, Spec, Transition
 
@@ -59,7 +60,7 @@ class Tally:
 class Loop:
     """The live state of a run; `train` moves it, checkpoints read and write it."""
 
-    agent: Agent
+    sealed: Sealed
     plan: Plan
     replay: ReplayBuffer
     arena: Arena
@@ -81,6 +82,16 @@ class Loop:
     selected: list[Selection] = field(default_factory=list[Selection])
     made: int = 0
     """Selections made so far."""
+
+    @property
+    def agent(self) -> Agent:
+        """What has been learned so far."""
+        return self.sealed.open()
+
+    @agent.setter
+    def agent(self, agent: Agent) -> None:
+        """Go on with another agent."""
+        self.sealed = Sealed.of(agent)
 
     def note_selection(self, before: Plan) -> None:
         """Record the planner's choice if it made one at this step."""
@@ -169,7 +180,7 @@ def begin(
     before: Any = (obs, advice, np.int32(0), action, zero, zero)
     row = Transition(*before, obs, advice, Place.of(0, False))  # pyright: ignore
     return Loop(
-        agent=method.init(jax.random.key(seed), spec),
+        sealed=Sealed.of(method.init(jax.random.key(seed), spec)),
         plan=Plan.start(spec),
         replay=ReplayBuffer(min(schedule.capacity, steps), row, seed),
         arena=arena,

@@ -12,7 +12,7 @@ import optax
 from jaxtyping import Array, Float
 
 from reprise.actor import Actor, SoftActor
-from reprise.agent import Agent, Plan, flat_adam, propose
+from reprise.agent import Agent, Plan, draw_noise, flat_adam, propose
 from reprise.critic import Critic, SoftCritic, Targets
 from reprise.errors import require
 from reprise.planner import Lesson, Planner, Scene, TaskPolicy
@@ -22,6 +22,8 @@ from reprise.types import Advice, PyTree, Spec, Transition
 
 Metrics = dict[str, Float[Array, ""]]
 Rows = Transition | Packed
+DECIDING, LEARNING = 3, 4
+"""How many random keys a decision and an update take."""
 
 
 @dataclass(frozen=True)
@@ -69,15 +71,22 @@ class Method:
         self, agent: Agent, plan: Plan, obs: Array, advice: Advice, key: Array
     ) -> tuple[Plan, Float[Array, "action"]]:
         """One decision: the planner picks a policy, that policy picks the action."""
-        k_act, k_more, k_plan = jax.random.split(key, 3)
-        proposals = propose(agent.actor, obs, advice, k_act, self.stochastic_priors)
+        return self.decide(agent, plan, obs, advice, jax.random.split(key, DECIDING))
+
+    def decide(
+        self, agent: Agent, plan: Plan, obs: Array, advice: Advice, keys: Array
+    ) -> tuple[Plan, Float[Array, "action"]]:
+        """`act` with a key for each of its parts, not compiled."""
+        k_act, k_more, k_plan = keys
+        noise = draw_noise(k_act, advice, self.stochastic_priors)
+        proposals = propose(agent.actor, obs, advice, noise)
         own = proposals.actions
 
         def judge(samples: int) -> Float[Array, "samples ensemble policies"]:
             # The action that may be executed comes first, further draws after it.
-            keys = jax.random.split(k_more, samples - 1)
-            more = jax.vmap(lambda k: propose(agent.actor, obs, advice, k, self.stochastic_priors))
-            actions = jnp.concatenate([own[None], more(keys).actions]) if samples > 1 else own[None]
+            draws = draw_noise(k_more, advice, self.stochastic_priors, samples - 1)
+            more = jax.vmap(lambda z: propose(agent.actor, obs, advice, z))(draws).actions
+            actions = jnp.concatenate([own[None], more]) if samples > 1 else own[None]
             return jax.vmap(lambda a: self._compared(agent, obs, a))(actions)
 
         plan = self.planner.select(agent, plan, Scene(obs, proposals, judge), k_plan)
@@ -115,9 +124,15 @@ class Method:
         self, agent: Agent, rows: Rows, key: Array, improve: bool, drawn: PyTree = ()
     ) -> tuple[Agent, Metrics]:
         """One gradient step on every part; actor and temperature only if `improve`."""
+        return self.learn(agent, rows, jax.random.split(key, LEARNING), improve, drawn)
+
+    def learn(
+        self, agent: Agent, rows: Rows, keys: Array, improve: bool, drawn: PyTree = ()
+    ) -> tuple[Agent, Metrics]:
+        """`update` with a key for each of its parts, not compiled."""
         batch = rows.unpack() if isinstance(rows, Packed) else rows
-        k_critic, k_actor, k_planner = jax.random.split(key, 3)
-        agent, metrics = self._improve_critic(agent, batch, k_critic)
+        k_next, k_critic, k_actor, k_planner = keys
+        agent, metrics = self._improve_critic(agent, batch, k_next, k_critic)
         if improve:
             agent, more = self._improve_actor(agent, batch, k_actor)
             metrics |= more
@@ -126,13 +141,16 @@ class Method:
         planner = self.planner.update(agent, lesson, k_planner)
         return replace(agent, planner=planner, step=agent.step + 1), metrics
 
-    def _improve_critic(self, agent: Agent, batch: Transition, key: Array) -> tuple[Agent, Metrics]:
-        def target(t: Transition, k: Array) -> Targets:
-            following = propose(agent.actor, t.next_obs, t.next_advice, k, self.stochastic_priors)
-            return self.critic.targets(agent, t, following, jax.random.fold_in(k, 2))
+    def _improve_critic(
+        self, agent: Agent, batch: Transition, k_next: Array, k_critic: Array
+    ) -> tuple[Agent, Metrics]:
+        def target(t: Transition, noise: Array, k: Array) -> Targets:
+            following = propose(agent.actor, t.next_obs, t.next_advice, noise)
+            return self.critic.targets(agent, t, following, k)
 
-        keys = jax.random.split(key, len(batch.reward))
-        targets = jax.vmap(target)(batch, keys)
+        noise = draw_noise(k_next, batch.next_advice, self.stochastic_priors)
+        keys = jax.random.split(k_critic, len(batch.reward))
+        targets = jax.vmap(target)(batch, noise, keys)
         more = jax.vmap(partial(jax.random.fold_in, data=1))(keys)
 
         def loss(critic: Any) -> Array:

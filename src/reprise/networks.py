@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from operator import itemgetter
-from typing import TypeVar
 
 import equinox as eqx
 import jax
@@ -14,8 +12,6 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from reprise.types import LOG_STD_RANGE, Advice, Gaussian
-
-Net = TypeVar("Net", bound=eqx.Module)
 
 
 class Linear(eqx.Module):
@@ -62,7 +58,7 @@ _normalized.defvjp(_normalize, _denormalize)
 class LayerNorm(eqx.Module):
     """Layer normalization with its derivative written out, which takes fewer passes over the data.
 
-    How much it saves together with `ensemble_values` is in docs/performance.md.
+    How much it saves is in docs/performance.md.
     """
 
     weight: Float[Array, "n"]
@@ -95,12 +91,6 @@ class Mlp(eqx.Module):
         return self.layers[-1](x)
 
 
-def stacked(build: Callable[[Array], Net], key: Array, count: int) -> Net:
-    """Several networks as one, with a leading axis in every array."""
-    members = [build(one) for one in jax.random.split(key, count)]
-    return jax.tree.map(lambda *leaves: jnp.array(np.stack(leaves)), *members)
-
-
 class GaussianPolicy(eqx.Module):
     """The task policy of SAC: it hears the priors' advice and ignores it."""
 
@@ -122,11 +112,12 @@ class QNetwork(eqx.Module):
         return self.body(jnp.concatenate([obs, action]))
 
 
+Ensemble = tuple[QNetwork, ...]
+"""Networks side by side, each with arrays of its own: to cut a member out of a stack is a copy."""
+
+
 def ensemble_values(
-    critics: QNetwork, obs: Float[Array, "obs"], action: Float[Array, "action"]
+    critics: Ensemble, obs: Float[Array, "obs"], action: Float[Array, "action"]
 ) -> Float[Array, "ensemble heads"]:
-    """Q_j(s, a) by each member j of a stacked ensemble."""
-    # One after the other: mapped over members, a batch is turned around between any two layers.
-    count = len(jax.tree.leaves(critics)[0])
-    members = [jax.tree.map(itemgetter(j), critics) for j in range(count)]
-    return jnp.stack([critic(obs, action) for critic in members])
+    """Q_j(s, a) by each member j of an ensemble."""
+    return jnp.stack([critic(obs, action) for critic in critics])

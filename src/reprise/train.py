@@ -22,7 +22,7 @@ from reprise.errors import EnvironmentFault
 from reprise.evaluate import episode_seeds
 from reprise.keys import Keys
 from reprise.loop import Loop, begin
-from reprise.method import Method
+from reprise.method import DECIDING, LEARNING, Method
 from reprise.priors import Priors
 from reprise.schedule import Schedule
 from reprise.tasks import Arena, Task
@@ -69,14 +69,13 @@ def train(
     schedule, priors, arena = schedule or Schedule(), priors or Priors(), task.open()
     priors.fit(arena.obs_dim, arena.action_dim, task.id)
     loop = begin(method, arena, priors, schedule, steps=steps, seed=seed)
+    keys = Keys(seed, DECIDING + LEARNING)
     if resume:
         resume(loop)
     try:
         if loop.fresh:
             _reset(loop, arena, priors, seed)
-        yield from _run(
-            loop, _Players(method, arena, priors, Keys(seed), schedule, seed), steps, pause
-        )
+        yield from _run(loop, _Players(method, arena, priors, keys, schedule, seed), steps, pause)
     except EnvironmentFault as fault:
         raise EnvironmentFault(f"{task.id}: {fault}, training step {loop.step + 1}") from fault
     finally:
@@ -99,10 +98,10 @@ def _run(
 ) -> Iterator[Progress]:
     warned = False
     while loop.step < steps:
-        act_key, learn_key = players.keys(loop.step)
-        decision = _decide(loop, players, act_key)
+        keys = players.keys(loop.step)
+        decision = _decide(loop, players, keys[:DECIDING])
         if loop.step >= max(players.schedule.learning_starts, 1):
-            _learn(loop, players, learn_key)
+            _learn(loop, players, keys[DECIDING:])
         reward = _interact(loop, players, decision)
         loop.note_losses()
         if not warned and _unfair(reward, players):
@@ -142,25 +141,26 @@ class _Decision(NamedTuple):
     """What was intended until then."""
 
 
-def _decide(loop: Loop, players: _Players, key: np.ndarray) -> _Decision:
+def _decide(loop: Loop, players: _Players, keys: np.ndarray) -> _Decision:
     before = loop.plan
     if loop.step < players.schedule.warmup:
         rng = np.random.default_rng([players.seed, loop.step])
         loop.plan = before.tick()
         action = rng.uniform(-1.0, 1.0, players.arena.action_dim).astype(np.float32)
         return _Decision(action, -1, before)
-    loop.plan, chosen = players.method.act(loop.agent, before, loop.obs, loop.advice, key)
+    told: Any = (before, loop.obs, loop.advice, keys)
+    loop.plan, chosen = loop.sealed.act(players.method, *told)
     return _Decision(np.asarray(chosen), int(loop.plan.policy), before)
 
 
-def _learn(loop: Loop, players: _Players, key: np.ndarray) -> None:
+def _learn(loop: Loop, players: _Players, keys: np.ndarray) -> None:
     """Dispatch one update; whoever reads its losses waits for it."""
     count = players.schedule.batch
     batch = loop.replay.sample(count)
     method, improve = players.method, loop.updates % players.method.actor_delay == 0
     drawn = method.planner.draw(loop.replay, count, (players.seed, loop.step))
-    update = method.at(loop.updates).update
-    loop.agent, loop.losses = update(loop.agent, batch, key, improve, drawn)
+    now = method.at(loop.updates)
+    loop.sealed, loop.losses = loop.sealed.update(now, batch, keys, improve, drawn)
     loop.updates += 1
 
 

@@ -41,7 +41,12 @@ class Gaussian(NamedTuple):
 
     def sample(self, key: Array) -> tuple[Float[Array, "*batch action"], Float[Array, "*batch"]]:
         """An action and its log-density."""
-        noise = jax.random.normal(key, self.mean.shape)
+        return self.at(jax.random.normal(key, self.mean.shape))
+
+    def at(
+        self, noise: Float[Array, "*batch action"]
+    ) -> tuple[Float[Array, "*batch action"], Float[Array, "*batch"]]:
+        """The action that this standard normal noise leads to, and its log-density."""
         raw = self.mean + jnp.exp(self.log_std) * noise
         log_prob = -0.5 * noise**2 - self.log_std - 0.5 * jnp.log(2.0 * jnp.pi)
         # log(1 - tanh(u)^2) in the form that does not lose its digits for large |u|

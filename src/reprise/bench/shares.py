@@ -14,22 +14,22 @@ import jax
 from reprise import checkpoint, execute
 from reprise.bench.timing import Clock
 from reprise.loop import Loop
-from reprise.method import Method
 from reprise.methods import Preset, prepare
 from reprise.priors import Priors
 from reprise.record import Recorder
 from reprise.replay import ReplayBuffer
+from reprise.sealed import Sealed
 from reprise.spec import Run
 from reprise.tasks import Arena, Task
 
 WATCHED: tuple[tuple[Any, str, str], ...] = (
-    (Method, "act", "act"),
+    (Sealed, "act", "act"),
     (Priors, "__call__", "advice"),
     (Arena, "step", "step"),
     (Arena, "reset", "step"),
     (ReplayBuffer, "add", "replay"),
     (ReplayBuffer, "sample", "replay"),
-    (Method, "update", "update"),
+    (Sealed, "update", "update"),
     (Loop, "note_losses", "update"),
     (execute, "zero_shot", "zero_shot"),
     (execute, "judge", "evaluate"),

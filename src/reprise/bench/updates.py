@@ -10,9 +10,11 @@ import jax
 import numpy as np
 
 from reprise.bench.lineup import Entry, lineup
-from reprise.method import Method
+from reprise.keys import Keys
+from reprise.method import LEARNING, Method
 from reprise.methods import Preset, prepare
 from reprise.replay import ReplayBuffer
+from reprise.sealed import Sealed
 from reprise.tasks import Task
 from reprise.types import Advice, Place, Spec, Transition
 
@@ -40,16 +42,16 @@ class Learning:
 
     def __init__(self, method: Method, spec: Spec, batch: int, updates: int):
         self.method, self.batch, self.updates, self.done = method, batch, updates, 0
-        self.agent = method.init(jax.random.key(0), spec)
+        self.sealed = Sealed.of(method.init(jax.random.key(0), spec))
         self.replay = filled(spec)
-        self.key = np.asarray(jax.random.key_data(jax.random.key(1)))
+        self.keys = Keys(1, LEARNING)(0)
 
     def __call__(self) -> int:
         """One turn; as in training, each update is waited for."""
         for _ in range(self.updates):
             improve = self.done % self.method.actor_delay == 0
             rows = self.replay.sample(self.batch)
-            self.agent, metrics = self.method.update(self.agent, rows, self.key, improve)
+            self.sealed, metrics = self.sealed.update(self.method, rows, self.keys, improve)
             jax.block_until_ready(metrics)
             self.done += 1
         return self.updates
@@ -58,9 +60,9 @@ class Learning:
         """Floating-point operations of an update, as XLA counts them before it optimizes."""
 
         def count(improve: bool) -> float:
-            update: Any = Method.update
+            update: Any = Sealed.update
             rows = self.replay.sample(self.batch)
-            lowered = update.lower(self.method, self.agent, rows, self.key, improve)
+            lowered = update.lower(self.sealed, self.method, rows, self.keys, improve)
             return float(lowered.cost_analysis()["flops"])
 
         with_actor, without = count(True), count(False)

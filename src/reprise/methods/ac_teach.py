@@ -18,7 +18,7 @@ from reprise.critic import Critic, Targets
 from reprise.errors import require
 from reprise.method import Method
 from reprise.methods.posterior import PosteriorNetwork, draws, identity, spread
-from reprise.networks import QNetwork, ensemble_values
+from reprise.networks import Ensemble, ensemble_values
 from reprise.planner import Planner, Scene
 from reprise.types import Spec, Transition
 
@@ -52,10 +52,11 @@ class MixtureCritic(Critic):
         """Not policies but guesses: the posterior of one value."""
         return self.members if self.keep is None else 1
 
-    def init(self, key: Array, spec: Spec) -> QNetwork:
+    def init(self, key: Array, spec: Spec) -> Ensemble:
         """Twins, each with a posterior."""
         twins = super().init(key, spec)
-        return PosteriorNetwork(twins.body, jnp.ones(self.ensemble), self.keep, self.members)
+        known = jnp.ones(()), self.keep, self.members
+        return tuple(PosteriorNetwork(twin.body, *known) for twin in twins)
 
     def targets(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
         """y = r + gamma min_j Qbar_j(s', a*), a* = argmax_v min_j Q_j(s', a_v), no dropout."""
@@ -67,14 +68,18 @@ class MixtureCritic(Critic):
         value = t.reward + self.discount * (1.0 - t.terminated) * (value + bonus)
         return Targets(value[None], jnp.ones(1))
 
-    def calibrate(self, critics: Any, targets: Targets) -> QNetwork:
+    def calibrate(self, critics: Any, targets: Targets) -> Ensemble:
         """Follow the variance of the targets: the precision is relative to it."""
-        moved = critics.variance + RATE * (targets.values.var() - critics.variance)
-        return eqx.tree_at(lambda net: net.variance, critics, moved)
+
+        def follow(variance: Array) -> Array:
+            return variance + RATE * (targets.values.var() - variance)
+
+        known = lambda nets: [net.variance for net in nets]  # noqa: E731
+        return eqx.tree_at(known, critics, replace_fn=follow)
 
     def loss(self, critics: Any, t: Transition, targets: Targets, key: Array) -> Float[Array, ""]:
         """Squared errors of the heads that see t; under dropout the alpha-divergence."""
-        values = jax.vmap(lambda net: net.draw(t.obs, t.action, self.members, key))(critics)
+        values = jnp.stack([net.draw(t.obs, t.action, self.members, key) for net in critics])
         errors = (values - targets.values[None]) ** 2
         if self.keep is None:
             seen = jax.random.bernoulli(identity(t), self.bootstrap, (self.members,))
@@ -95,7 +100,7 @@ class PosteriorActor(Actor):
         action, log_prob = actor(t.obs, t.advice).sample(key)
         critics: Any = agent.critic
         k_mask = jax.random.fold_in(key, 1)
-        value = draws(critics, t.obs, action, critics.members, k_mask).mean()
+        value = draws(critics, t.obs, action, critics[0].members, k_mask).mean()
         return agent.alpha * log_prob - value, log_prob
 
 

@@ -51,12 +51,12 @@ def draws(
     critics: Any, obs: Float[Array, "obs"], action: Float[Array, "action"], masks: int, key: Array
 ) -> Float[Array, "draws"]:
     """The posterior of min_j Q_j(s, a)."""
-    return jax.vmap(lambda net: net.draw(obs, action, masks, key))(critics).min(axis=0)
+    return jnp.stack([net.draw(obs, action, masks, key) for net in critics]).min(axis=0)
 
 
 def spread(critics: Any) -> Float[Array, ""]:
     """The running variance of the targets, kept away from 0."""
-    return jnp.maximum(critics.variance.max(), 1e-6)
+    return jnp.maximum(jnp.stack([net.variance for net in critics]).max(), 1e-6)
 
 
 def identity(t: Transition) -> Array:

@@ -12,7 +12,7 @@ import optax
 from jaxtyping import Array, Bool, Float, Int
 
 from reprise.agent import flat_adam
-from reprise.networks import Mlp, stacked
+from reprise.networks import Mlp
 from reprise.planner import Lesson
 from reprise.types import PyTree
 
@@ -42,9 +42,9 @@ class Controller(eqx.Module):
     """Everything that a scheduler learns."""
 
     actor: Mlp
-    critic: Mlp
-    """Twins, stacked."""
-    target: Mlp
+    critic: tuple[Mlp, Mlp]
+    """Twins."""
+    target: tuple[Mlp, Mlp]
     log_alpha: Float[Array, ""]
     optim: tuple[PyTree, PyTree, PyTree]
     """Adam states of the critic, the actor and the temperature."""
@@ -57,11 +57,12 @@ class Controller(eqx.Module):
 
 def begin(key: Array, sizes: tuple[int, ...], bias: Float[Array, "choices"]) -> Controller:
     """Networks that have learned nothing and choose as the logits in `bias` say."""
-    k_actor, k_critic = jax.random.split(key)
+    k_actor, k_twins = jax.random.split(key)
     actor = Mlp(sizes, k_actor)
     last = 0.01 * actor.layers[-1].weight, bias
     actor = eqx.tree_at(lambda net: (net.layers[-1].weight, net.layers[-1].bias), actor, last)
-    critic = stacked(lambda k: Mlp(sizes, k), k_critic, 2)
+    one, other = jax.random.split(k_twins)
+    critic = Mlp(sizes, one), Mlp(sizes, other)
     # A copy, because update donates its input and one buffer cannot be donated twice.
     target, log_alpha = jax.tree.map(jnp.copy, critic), jnp.zeros(())
     parts: Any = (critic, actor, log_alpha)
@@ -76,9 +77,9 @@ def log_probs(
     return jax.nn.log_softmax(jnp.where(allowed, actor(obs), NEVER))
 
 
-def least(critics: Any, obs: Float[Array, "obs"]) -> Float[Array, "choices"]:
+def least(critics: tuple[Mlp, Mlp], obs: Float[Array, "obs"]) -> Float[Array, "choices"]:
     """min_j Q_j(s, z) for every z."""
-    return jax.vmap(lambda net: net(obs))(critics).min(axis=0)
+    return jnp.stack([net(obs) for net in critics]).min(axis=0)
 
 
 def target(controller: Controller, t: Jump) -> Float[Array, ""]:
@@ -104,7 +105,7 @@ def improve_critic(controller: Controller, batch: Jump, lesson: Lesson) -> Contr
 
     def loss(critics: Any) -> Array:
         def one(t: Jump, y: Array) -> Array:
-            values = jax.vmap(lambda net: net(t.obs)[t.choice])(critics)
+            values = jnp.stack([net(t.obs)[t.choice] for net in critics])
             return 0.5 * jnp.sum((values - y[None]) ** 2)
 
         return mean(jax.vmap(one)(batch, targets), batch.weight)

@@ -1,0 +1,57 @@
+"""An agent as the bare list of its arrays: what the loop passes to compiled functions.
+
+A call takes its arguments apart and puts its results together, in Python for every module of
+every network. A list costs next to nothing, and the agent is one again while it is traced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import jax
+from jaxtyping import Array, Float
+
+from reprise.agent import Agent, Plan
+from reprise.method import Method, Metrics, Rows
+from reprise.types import Advice, PyTree
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Sealed:
+    """The arrays of an agent, and how they make one."""
+
+    leaves: tuple[Any, ...]
+    tree: Any = field(metadata={"static": True})
+
+    @classmethod
+    def of(cls, agent: Agent) -> Sealed:
+        """An agent, taken apart."""
+        leaves, tree = jax.tree.flatten(agent)
+        return cls(tuple(leaves), tree)
+
+    def open(self) -> Agent:
+        """The agent, put together."""
+        return jax.tree.unflatten(self.tree, self.leaves)
+
+    def holding(self, agent: Agent) -> Sealed:
+        """The same seal around another agent of this kind."""
+        # The same object, so that a later call recognizes its argument without a look inside.
+        return Sealed(tuple(jax.tree.leaves(agent)), self.tree)
+
+    @partial(jax.jit, static_argnums=1)
+    def act(
+        self, method: Method, plan: Plan, obs: Array, advice: Advice, keys: Array
+    ) -> tuple[Plan, Float[Array, "action"]]:
+        """`Method.act`, with a key for each of its parts."""
+        return method.decide(self.open(), plan, obs, advice, keys)
+
+    @partial(jax.jit, static_argnums=(1, 4), donate_argnums=0)
+    def update(
+        self, method: Method, rows: Rows, keys: Array, improve: bool, drawn: PyTree = ()
+    ) -> tuple[Sealed, Metrics]:
+        """`Method.update`, with a key for each of its parts."""
+        agent, metrics = method.learn(self.open(), rows, keys, improve, drawn)
+        return self.holding(agent), metrics

@@ -54,9 +54,11 @@ class MixtureCritic(Critic):
 
     def init(self, key: Array, spec: Spec) -> Ensemble:
         """Twins, each with a posterior."""
-        twins = super().init(key, spec)
-        known = jnp.ones(()), self.keep, self.members
-        return tuple(PosteriorNetwork(twin.body, *known) for twin in twins)
+        # An array for each: update donates its input and one buffer cannot be donated twice.
+        return tuple(
+            PosteriorNetwork(twin.body, jnp.ones(()), self.keep, self.members)
+            for twin in super().init(key, spec)
+        )
 
     def targets(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
         """y = r + gamma min_j Qbar_j(s', a*), a* = argmax_v min_j Q_j(s', a_v), no dropout."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from jaxtyping import Array, Float
 
 from reprise.agent import Agent
 from reprise.errors import require
-from reprise.networks import GaussianPolicy, Linear, Mlp, ensemble_values
+from reprise.networks import GaussianPolicy, Linear, Mlp, ensemble_values, leading
 from reprise.types import Gaussian, Spec, Transition
 
 
@@ -20,6 +20,9 @@ class Actor(ABC):
 
     hidden: tuple[int, ...] = (256, 256)
     """Widths of the hidden layers."""
+
+    hears: ClassVar[bool] = False
+    """Whether the policy or its loss depends on what the priors say."""
 
     def __post_init__(self) -> None:
         require(self, "positive", "hidden")
@@ -42,9 +45,9 @@ class Actor(ABC):
 
     @abstractmethod
     def loss(
-        self, actor: Any, agent: Agent, t: Transition, key: Array
+        self, actor: Any, agent: Agent, t: Transition, noise: Float[Array, "action"], key: Array
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """(loss, log pi) for one transition."""
+        """(loss, log pi) for one transition; `noise` leads to the task policy's action in s."""
 
 
 @dataclass(frozen=True)
@@ -52,22 +55,18 @@ class SoftActor(Actor):
     """SAC's policy improvement on head 0."""
 
     def loss(
-        self, actor: Any, agent: Agent, t: Transition, key: Array
+        self, actor: Any, agent: Agent, t: Transition, noise: Float[Array, "action"], key: Array
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        return soft_loss(actor, agent, t, key)
+        return soft_loss(actor(t.obs, t.advice), agent, t, noise)
 
 
 def soft_loss(
-    actor: Any, agent: Agent, t: Transition, key: Array
+    policy: Gaussian, agent: Agent, t: Transition, noise: Float[Array, "action"]
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """alpha log pi(a|s) - min_j Q_j(s, a), a reparameterized, and log pi(a|s)."""
-    return said_loss(actor(t.obs, t.advice), agent, t, key)
+    """alpha log pi(a|s) - min_j Q_j(s, a), a reparameterized, and log pi(a|s).
 
-
-def said_loss(
-    policy: Gaussian, agent: Agent, t: Transition, key: Array
-) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """The same for what the actor says in s."""
-    action, log_prob = policy.sample(key)
-    value = ensemble_values(agent.critic, t.obs, action)[:, 0].min()
+    `policy` is what the actor says in s.
+    """
+    action, log_prob = policy.at(noise)
+    value = ensemble_values(leading(agent.critic), t.obs, action)[:, 0].min()
     return agent.alpha * log_prob - value, log_prob

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int
 
 from reprise.agent import Agent, Proposals
 from reprise.errors import require
-from reprise.networks import Ensemble, Mlp, QNetwork, ensemble_values
+from reprise.networks import Ensemble, Mlp, QNetwork, ensemble_values, leading
 from reprise.types import Spec, Transition
 
 
@@ -38,6 +38,9 @@ class Critic(ABC):
     """Normalize the hidden layers; without it sparse tasks can collapse."""
     entropy_backup: bool = False
     """Add SAC's entropy bonus to head 0's target (the paper's Eq. 1 has none)."""
+
+    hears: ClassVar[bool] = False
+    """Whether its targets depend on what the priors say in s'."""
 
     def __post_init__(self) -> None:
         require(self, "between 0 and 1", "discount")
@@ -107,6 +110,8 @@ class SoftCritic(Critic):
 class HybridCritic(Critic):
     """SMEC: long-sighted for the task policy, myopic for every prior."""
 
+    hears: ClassVar[bool] = True
+
     horizon: int | None = 50
     """h, the steps a prior is judged over; None judges it with gamma."""
     epsilon: float = 1e-4
@@ -153,10 +158,12 @@ class HybridCritic(Critic):
         Each prior is drawn with probability (heads drawn) / K, valid or not, so that the gradient
         of a valid head is Eq. (1)'s in expectation; an invalid one uses up its place and weighs 0.
         """
-        policies = len(following.actions)
+        policies, drawn = len(following.actions), heads[1:]
+        first = ensemble_values(leading(agent.target), t.next_obs, following.actions[0])
         each = jax.vmap(lambda action: ensemble_values(agent.target, t.next_obs, action))
-        values = each(following.actions[heads]).min(axis=1)
-        own = jnp.take_along_axis(values, heads[:, None], axis=1)[:, 0]
+        values = each(following.actions[drawn]).min(axis=1)
+        others = jnp.take_along_axis(values, drawn[:, None], axis=1)[:, 0]
+        own = jnp.concatenate([first.min(axis=0), others])
         own = self.backup(agent, t, following, own, self.discounts(policies)[heads])
         rate = jnp.full(heads.shape, (policies - 1) / (len(heads) - 1)).at[0].set(1.0)
         weights = jnp.where(following.valid[heads], rate, 0.0)

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reprise import checkpoint
+from reprise import checkpoint, cores
 from reprise.accuracy import accuracy, captured, due
 from reprise.assess import EVALUATION, judge, save_actor, zero_shot
+from reprise.cores import Core
 from reprise.evaluate import Evaluation, Stage, episode_seeds
 from reprise.folder import Manifest, claimed, environment, now, settle_recipe
 from reprise.loop import Loop
@@ -106,8 +107,8 @@ class _Session:
         """From wherever the run stands to its end, or to the first signal."""
         self.began = time.perf_counter() - float(self.manifest.record.get("seconds", 0.0))
         try:
-            with stop_signals() as caught:
-                step = self._follow(caught, tensorboard)
+            with stop_signals() as caught, cores.claimed() as core:
+                step = self._follow(caught, tensorboard, core)
         finally:
             if self.recorder:
                 self.recorder.close()
@@ -116,7 +117,7 @@ class _Session:
         self.manifest.note(state=state, ended=now(), seconds=round(seconds, 1))
         return Outcome(self.folder, step, self.last, seconds, caught[0] if caught else None)
 
-    def _follow(self, caught: list[int], tensorboard: bool) -> int:
+    def _follow(self, caught: list[int], tensorboard: bool, core: Core) -> int:
         """Record every report of the loop; the step at which it stopped."""
         run, step, before, clock = self.run, self.run.steps, 0, None
         reports = train(
@@ -130,6 +131,7 @@ class _Session:
             if progress.scheduled:
                 before, clock = step, moment
             self._report(progress, speed, bool(caught))
+            core.settle()
             if caught:
                 break
         return step

@@ -182,7 +182,7 @@ def begin(
     return Loop(
         sealed=Sealed.of(method.init(jax.random.key(seed), spec)),
         plan=Plan.start(spec),
-        replay=ReplayBuffer(min(schedule.capacity, steps), row, seed),
+        replay=ReplayBuffer(min(schedule.capacity, steps), row, seed, method.reads(row)),
         arena=arena,
         obs=obs,
         advice=advice,

@@ -18,7 +18,7 @@ from reprise.errors import require
 from reprise.planner import Lesson, Planner, Scene, TaskPolicy
 from reprise.priors import Priors
 from reprise.replay import Packed
-from reprise.types import Advice, PyTree, Spec, Transition
+from reprise.types import Advice, Gaussian, PyTree, Spec, Transition
 
 Metrics = dict[str, Float[Array, ""]]
 Rows = Transition | Packed
@@ -61,6 +61,19 @@ class Method:
         planner = self.planner.init(k_planner, spec)
         return Agent(actor, critic, target, log_alpha, planner, optim, jnp.zeros((), jnp.int32))
 
+    def reads(self, row: Transition) -> Transition:
+        """Whether an update depends on it, for each leaf of a row: the rest is not sampled."""
+        here, there = self.actor.hears, self.actor.hears or self.critic.hears
+        noisy = here or (there and self.stochastic_priors)
+        flags: Any = jax.tree.map(lambda leaf: True, row)
+        unread: Any = jax.tree.map(lambda leaf: False, row.place)
+        return flags._replace(
+            advice=Advice(Gaussian(here, here), here),  # pyright: ignore
+            next_advice=Advice(Gaussian(there, noisy), there),  # pyright: ignore
+            source=False,
+            place=unread,
+        )
+
     def at(self, updates: int) -> Method:
         """The method in force after so many updates: some choices begin late."""
         actor = self.actor.at(updates)
@@ -84,10 +97,16 @@ class Method:
 
         def judge(samples: int) -> Float[Array, "samples ensemble policies"]:
             # The action that may be executed comes first, further draws after it.
+            first = self._compared(agent, obs, own)[None]
+            if samples == 1:
+                return first
             draws = draw_noise(k_more, advice, self.stochastic_priors, samples - 1)
             more = jax.vmap(lambda z: propose(agent.actor, obs, advice, z))(draws).actions
-            actions = jnp.concatenate([own[None], more]) if samples > 1 else own[None]
-            return jax.vmap(lambda a: self._compared(agent, obs, a))(actions)
+            # Whoever does not vary need not be judged again.
+            vary = more if self.stochastic_priors else more[:, :1]
+            values = jax.vmap(lambda a: self._compared(agent, obs, a))(vary)
+            rest = jnp.repeat(first[..., vary.shape[1] :], samples - 1, axis=0)
+            return jnp.concatenate([first, jnp.concatenate([values, rest], axis=-1)])
 
         plan = self.planner.select(agent, plan, Scene(obs, proposals, judge), k_plan)
         return plan.tick(), own[plan.policy]
@@ -131,10 +150,13 @@ class Method:
     ) -> tuple[Agent, Metrics]:
         """`update` with a key for each of its parts, not compiled."""
         batch = rows.unpack() if isinstance(rows, Packed) else rows
-        k_next, k_critic, k_actor, k_planner = keys
-        agent, metrics = self._improve_critic(agent, batch, k_next, k_critic)
+        k_noise, k_critic, k_actor, k_planner = keys
+        # One draw for s' and s: a second one would take as long as both together.
+        draws = 1 + improve
+        noise = draw_noise(k_noise, batch.next_advice, self.stochastic_priors, draws)
+        agent, metrics = self._improve_critic(agent, batch, noise[0], k_critic)
         if improve:
-            agent, more = self._improve_actor(agent, batch, k_actor)
+            agent, more = self._improve_actor(agent, batch, noise[1, :, 0], k_actor)
             metrics |= more
         rates = improve, self.critic.discount, self.smoothing
         lesson = Lesson(batch, drawn, *rates, self._descend)
@@ -142,14 +164,13 @@ class Method:
         return replace(agent, planner=planner, step=agent.step + 1), metrics
 
     def _improve_critic(
-        self, agent: Agent, batch: Transition, k_next: Array, k_critic: Array
+        self, agent: Agent, batch: Transition, noise: Array, key: Array
     ) -> tuple[Agent, Metrics]:
-        def target(t: Transition, noise: Array, k: Array) -> Targets:
-            following = propose(agent.actor, t.next_obs, t.next_advice, noise)
+        def target(t: Transition, z: Array, k: Array) -> Targets:
+            following = propose(agent.actor, t.next_obs, t.next_advice, z)
             return self.critic.targets(agent, t, following, k)
 
-        noise = draw_noise(k_next, batch.next_advice, self.stochastic_priors)
-        keys = jax.random.split(k_critic, len(batch.reward))
+        keys = jax.random.split(key, len(batch.reward))
         targets = jax.vmap(target)(batch, noise, keys)
         more = jax.vmap(partial(jax.random.fold_in, data=1))(keys)
 
@@ -164,12 +185,14 @@ class Method:
         agent = replace(agent, critic=critic, target=moved, optim=(state, *agent.optim[1:]))
         return agent, {"critic_loss": value}
 
-    def _improve_actor(self, agent: Agent, batch: Transition, key: Array) -> tuple[Agent, Metrics]:
+    def _improve_actor(
+        self, agent: Agent, batch: Transition, noise: Array, key: Array
+    ) -> tuple[Agent, Metrics]:
         keys = jax.random.split(key, len(batch.reward))
 
         def loss(actor: Any) -> tuple[Array, Array]:
-            each = jax.vmap(lambda t, k: self.actor.loss(actor, agent, t, k))
-            values, log_prob = each(batch, keys)
+            each = jax.vmap(lambda t, z, k: self.actor.loss(actor, agent, t, z, k))
+            values, log_prob = each(batch, noise, keys)
             return values.mean(), log_prob.mean()
 
         (value, log_prob), grads = jax.value_and_grad(loss, has_aux=True)(agent.actor)

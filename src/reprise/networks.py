@@ -111,9 +111,22 @@ class QNetwork(eqx.Module):
     ) -> Float[Array, "heads"]:
         return self.body(jnp.concatenate([obs, action]))
 
+    def leading(self) -> QNetwork:
+        """The same network with head 0 alone, which spares a product with the other heads."""
+        *lower, last = self.body.layers
+        first = eqx.tree_at(
+            lambda layer: (layer.weight, layer.bias), last, (last.weight[:, :1], last.bias[:1])
+        )
+        return eqx.tree_at(lambda net: net.body.layers, self, (*lower, first))
+
 
 Ensemble = tuple[QNetwork, ...]
 """Networks side by side, each with arrays of its own: to cut a member out of a stack is a copy."""
+
+
+def leading(critics: Ensemble) -> Ensemble:
+    """Every member with head 0 alone."""
+    return tuple(critic.leading() for critic in critics)
 
 
 def ensemble_values(

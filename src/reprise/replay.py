@@ -18,16 +18,22 @@ class Field(NamedTuple):
     table: int
     start: int
     shape: tuple[int, ...]
+    kind: np.dtype[Any]
 
     def cut(self, tables: tuple[Any, ...]) -> Any:
-        """The leaf, for all rows of the tables; a view of them in NumPy."""
+        """The leaf, for all rows of the tables; a view of them in NumPy.
+
+        Zeros if its table is not among them: nobody reads it, and under jit it costs nothing.
+        """
+        if self.table >= len(tables):
+            return np.zeros((len(tables[0]), *self.shape), self.kind)
         rows = tables[self.table]
         width = int(np.prod(self.shape))
         return rows[:, self.start : self.start + width].reshape(len(rows), *self.shape)
 
 
 class Layout(NamedTuple):
-    """How a row's leaves lie in one table per type of number."""
+    """How a row's leaves lie in tables: one per type of number, those that are sampled first."""
 
     tree: Any
     fields: tuple[Field, ...]
@@ -50,25 +56,42 @@ class Packed:
         return self.layout.split(self.tables)
 
 
-def arrange(example: PyTree) -> tuple[Layout, dict[np.dtype[Any], int]]:
-    """The layout of rows like `example`, and how wide each type's table is."""
+class Table(NamedTuple):
+    """What lies together: numbers of one type that are sampled, or that are not."""
+
+    left_out: bool
+    kind: np.dtype[Any]
+
+
+def arrange(example: PyTree, read: PyTree) -> tuple[Layout, dict[Table, int]]:
+    """The layout of rows like `example`, and how wide each table is.
+
+    `read` has a truth value for each leaf: whether it is sampled.
+    """
     leaves, tree = jax.tree.flatten(example)
     arrays = [np.asarray(leaf) for leaf in leaves]
-    widths = dict.fromkeys((array.dtype for array in arrays), 0)
+    tables = [Table(not wanted, array.dtype) for array, wanted in zip(
+        arrays, jax.tree.leaves(read), strict=True
+    )]  # fmt: skip
+    # What is sampled comes first; the sort keeps the order of first appearance otherwise.
+    widths = dict.fromkeys(sorted(tables, key=lambda table: table.left_out), 0)
     order, fields = list(widths), list[Field]()
-    for array in arrays:
-        fields.append(Field(order.index(array.dtype), widths[array.dtype], array.shape))
-        widths[array.dtype] += array.size
+    for array, table in zip(arrays, tables, strict=True):
+        fields.append(Field(order.index(table), widths[table], array.shape, array.dtype))
+        widths[table] += array.size
     return Layout(tree, tuple(fields)), widths
 
 
 class ReplayBuffer:
     """Uniform replay; it owns one random generator, whose state is plain JSON."""
 
-    def __init__(self, capacity: int, example: PyTree, seed: int):
-        self._layout, widths = arrange(example)
+    def __init__(self, capacity: int, example: PyTree, seed: int, read: PyTree | None = None):
+        if read is None:
+            read = jax.tree.map(lambda leaf: True, example)
+        self._layout, widths = arrange(example, read)
         # np.empty asks for address space, not memory: pages come as rows are written.
-        self._tables = tuple(np.empty((capacity, width), kind) for kind, width in widths.items())
+        self._tables = tuple(np.empty((capacity, n), table.kind) for table, n in widths.items())
+        self._sampled = self._tables[: sum(not table.left_out for table in widths)]
         self._slots = self._layout.split(self._tables)
         self._columns = jax.tree.leaves(self._slots)
         self.capacity = capacity
@@ -86,9 +109,9 @@ class ReplayBuffer:
         self.added += 1
 
     def sample(self, n: int) -> Packed:
-        """Rows drawn uniformly with replacement."""
+        """Rows drawn uniformly with replacement; leaves that nobody reads are left out."""
         rows = self.rng.integers(len(self), size=n)
-        return Packed(tuple(table[rows] for table in self._tables), self._layout)
+        return Packed(tuple(table[rows] for table in self._sampled), self._layout)
 
     def look(self, rows: np.ndarray, read: Callable[[PyTree], PyTree]) -> PyTree:
         """Only what `read` takes of the rows with these numbers, counted from the first ever added.

@@ -48,10 +48,36 @@ class Sealed:
         """`Method.act`, with a key for each of its parts."""
         return method.decide(self.open(), plan, obs, advice, keys)
 
-    @partial(jax.jit, static_argnums=(1, 4), donate_argnums=0)
     def update(
         self, method: Method, rows: Rows, keys: Array, improve: bool, drawn: PyTree = ()
     ) -> tuple[Sealed, Metrics]:
         """`Method.update`, with a key for each of its parts."""
-        agent, metrics = method.learn(self.open(), rows, keys, improve, drawn)
-        return self.holding(agent), metrics
+        return updater(method)(self, method, rows, keys, improve, drawn)
+
+
+def _update(
+    sealed: Sealed, method: Method, rows: Rows, keys: Array, improve: bool, drawn: PyTree = ()
+) -> tuple[Sealed, Metrics]:
+    agent, metrics = method.learn(sealed.open(), rows, keys, improve, drawn)
+    return sealed.holding(agent), metrics
+
+
+_compiled: Any = partial(jax.jit, _update, static_argnums=(1, 4), donate_argnums=0)
+TILE = 64
+"""YNNPACK multiplies this many columns at a time, and whole tiles only."""
+NARROW = 128
+"""Up to this width it makes no difference."""
+UPDATES: dict[str, Any] = {
+    "ynnpack": _compiled(),
+    "eigen": _compiled(
+        compiler_options={"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_REDUCE"}
+    ),
+}
+"""The update, compiled with either library that XLA has for products of matrices on a CPU."""
+
+
+def updater(method: Method) -> Any:
+    """The compiled update that is faster for networks of these widths."""
+    widths = (*method.actor.hidden, *method.critic.hidden)
+    ragged = any(width > NARROW and width % TILE for width in widths)
+    return UPDATES["eigen" if ragged else "ynnpack"]

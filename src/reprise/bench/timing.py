@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from reprise import cores
+
 Turn = Callable[[], int]
 """Does some work and says how many units of it were done."""
 Clock = Callable[[], float]
@@ -45,13 +47,18 @@ def in_turns(
     clock: Clock = time.perf_counter,
     tick: Tick = unheard,
 ) -> dict[str, Speed]:
-    """Everybody plays one turn that does not count (it compiles), then one in each round."""
+    """Everybody plays one turn that does not count (it compiles), then one in each round.
+
+    As in a run, whatever computes without Python's knowledge has a core of its own.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
     turns = [name for _ in range(1 + rounds) for name in contestants]
-    for played, name in enumerate(turns):
-        began = clock()
-        units = contestants[name]()
-        if played >= len(contestants):
-            seconds[name].append((clock() - began) / units)
-        tick((played + 1) / len(turns))
+    with cores.claimed() as core:
+        for played, name in enumerate(turns):
+            began = clock()
+            units = contestants[name]()
+            if played >= len(contestants):
+                seconds[name].append((clock() - began) / units)
+            core.settle()
+            tick((played + 1) / len(turns))
     return {name: Speed(tuple(each)) for name, each in seconds.items()}

@@ -14,7 +14,7 @@ from reprise.keys import Keys
 from reprise.method import LEARNING, Method
 from reprise.methods import Preset, prepare
 from reprise.replay import ReplayBuffer
-from reprise.sealed import Sealed
+from reprise.sealed import Sealed, updater
 from reprise.tasks import Task
 from reprise.types import Advice, Place, Spec, Transition
 
@@ -43,7 +43,7 @@ class Learning:
     def __init__(self, method: Method, spec: Spec, batch: int, updates: int):
         self.method, self.batch, self.updates, self.done = method, batch, updates, 0
         self.sealed = Sealed.of(method.init(jax.random.key(0), spec))
-        self.replay = filled(spec)
+        self.replay = filled(spec, method)
         self.keys = Keys(1, LEARNING)(0)
 
     def __call__(self) -> int:
@@ -60,8 +60,7 @@ class Learning:
         """Floating-point operations of an update, as XLA counts them before it optimizes."""
 
         def count(improve: bool) -> float:
-            update: Any = Sealed.update
-            rows = self.replay.sample(self.batch)
+            rows, update = self.replay.sample(self.batch), updater(self.method)
             lowered = update.lower(self.sealed, self.method, rows, self.keys, improve)
             return float(lowered.cost_analysis()["flops"])
 
@@ -87,8 +86,8 @@ def learners(
     }
 
 
-def filled(spec: Spec) -> ReplayBuffer:
-    """A buffer of random transitions."""
+def filled(spec: Spec, method: Method) -> ReplayBuffer:
+    """A buffer of random transitions for the method to learn from."""
     rng = np.random.default_rng(0)
 
     def normal(*shape: int) -> np.ndarray:
@@ -103,6 +102,7 @@ def filled(spec: Spec) -> ReplayBuffer:
     before: Any = (normal(spec.obs), advice(), np.zeros(ROWS, np.int32))
     after: Any = (np.tanh(normal(spec.action)), normal(), zeros, normal(spec.obs), advice())
     rows = Transition(*before, *after, place=place)
-    replay = ReplayBuffer(ROWS, jax.tree.map(lambda column: column[0], rows), 0)
+    row: Transition = jax.tree.map(lambda column: column[0], rows)
+    replay = ReplayBuffer(ROWS, row, 0, method.reads(row))
     replay.put(0, rows)
     return replay

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -33,6 +33,8 @@ RATE = 0.01
 @dataclass(frozen=True)
 class MixtureCritic(Critic):
     """A posterior over Q, whose target follows whoever it finds best in the next state."""
+
+    hears: ClassVar[bool] = True
 
     members: int = 5
     """Heads, each of which sees its own sample of the data; or dropout masks per loss."""
@@ -96,13 +98,12 @@ class PosteriorActor(Actor):
     """SAC's policy improvement on the mean of the posterior."""
 
     def loss(
-        self, actor: Any, agent: Agent, t: Transition, key: Array
+        self, actor: Any, agent: Agent, t: Transition, noise: Float[Array, "action"], key: Array
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """alpha log pi(a|s) - mean of the posterior of min_j Q_j(s, a)."""
-        action, log_prob = actor(t.obs, t.advice).sample(key)
+        action, log_prob = actor(t.obs, t.advice).at(noise)
         critics: Any = agent.critic
-        k_mask = jax.random.fold_in(key, 1)
-        value = draws(critics, t.obs, action, critics[0].members, k_mask).mean()
+        value = draws(critics, t.obs, action, critics[0].members, key).mean()
         return agent.alpha * log_prob - value, log_prob
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from reprise.actor import Actor, SoftActor, said_loss
+from reprise.actor import Actor, SoftActor, soft_loss
 from reprise.agent import Agent, usable
 from reprise.errors import require
 from reprise.method import Method
@@ -23,6 +23,8 @@ FLOOR = -2.0
 @dataclass(frozen=True)
 class GuidedActor(Actor):
     """SAC plus a pull toward the policy that the critic finds best in each state."""
+
+    hears: ClassVar[bool] = True
 
     beta1: float = 30.0
     """The weight of the pull."""
@@ -51,14 +53,14 @@ class GuidedActor(Actor):
         return self if updates >= self.start else SoftActor(self.hidden)
 
     def loss(
-        self, actor: Any, agent: Agent, t: Transition, key: Array
+        self, actor: Any, agent: Agent, t: Transition, noise: Float[Array, "action"], key: Array
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """SAC's loss + beta1 w(s) KL(pi || mu_g) / (K + 1)."""
         policy = actor(t.obs, t.advice)
-        value, log_prob = said_loss(policy, agent, t, key)
+        value, log_prob = soft_loss(policy, agent, t, noise)
         if not t.advice.valid.size:
             return value, log_prob
-        return value + self.pull(policy, agent, t, jax.random.fold_in(key, 1)), log_prob
+        return value + self.pull(policy, agent, t, key), log_prob
 
     def pull(self, policy: Gaussian, agent: Agent, t: Transition, key: Array) -> Float[Array, ""]:
         """beta1 w(s) KL(pi || mu_g) / (K + 1), with a gradient through pi alone."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +23,8 @@ FOREVER = 2**30
 @dataclass(frozen=True)
 class BaselineCritic(Critic):
     """Heads of all policies at gamma; head 0 leans on the best prior's value one step ahead."""
+
+    hears: ClassVar[bool] = True
 
     mix: float = 0.9
     """lambda: 0 improves on the best prior by one step, 1 is plain SAC."""

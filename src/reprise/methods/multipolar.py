@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -49,6 +49,8 @@ class AggregatingPolicy(eqx.Module):
 class AggregatingActor(Actor):
     """SAC's policy improvement for a policy that adds to what its priors would do."""
 
+    hears: ClassVar[bool] = True
+
     inverse_tanh: bool = False
     """Aggregate atanh(a_k), so that W = 1 and F = 0 give back a single prior; the original: a_k."""
 
@@ -64,10 +66,10 @@ class AggregatingActor(Actor):
         return None if len(actor.scale) else actor.body.layers
 
     def loss(
-        self, actor: Any, agent: Agent, t: Transition, key: Array
+        self, actor: Any, agent: Agent, t: Transition, noise: Float[Array, "action"], key: Array
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """SAC's, with W among the parameters; no prior gets a gradient."""
-        return soft_loss(actor, agent, t, key)
+        return soft_loss(actor(t.obs, t.advice), agent, t, noise)
 
 
 def _shrink(weight: Array) -> Array:

@@ -27,6 +27,10 @@ class PosteriorNetwork(QNetwork):
         """The mean of the heads; no dropout."""
         return self.body(jnp.concatenate([obs, action])).mean(keepdims=True)
 
+    def leading(self) -> PosteriorNetwork:
+        """It gives one value as it is."""
+        return self
+
     def draw(
         self, obs: Float[Array, "obs"], action: Float[Array, "action"], masks: int, key: Array
     ) -> Float[Array, "draws"]:

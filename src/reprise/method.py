@@ -22,8 +22,10 @@ from reprise.types import Advice, Gaussian, PyTree, Spec, Transition
 
 Metrics = dict[str, Float[Array, ""]]
 Rows = Transition | Packed
-DECIDING, LEARNING = 3, 4
-"""How many random keys a decision and an update take."""
+Chance = tuple[Any, Any]
+"""Standard normal noise for those who act, and a key for each part that draws more."""
+DECIDING, LEARNING = 2, 3
+"""How many random keys a decision and an update take, besides their noise."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,11 @@ class Method:
         planner = self.planner.init(k_planner, spec)
         return Agent(actor, critic, target, log_alpha, planner, optim, jnp.zeros((), jnp.int32))
 
+    def noise_shapes(self, spec: Spec, batch: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Of the noise that a decision takes and that an update takes."""
+        speakers = spec.policies if self.stochastic_priors else 1
+        return (speakers, spec.action), (2, batch, speakers, spec.action)
+
     def reads(self, row: Transition) -> Transition:
         """Whether an update depends on it, for each leaf of a row: the rest is not sampled."""
         here, there = self.actor.hears, self.actor.hears or self.critic.hears
@@ -84,14 +91,15 @@ class Method:
         self, agent: Agent, plan: Plan, obs: Array, advice: Advice, key: Array
     ) -> tuple[Plan, Float[Array, "action"]]:
         """One decision: the planner picks a policy, that policy picks the action."""
-        return self.decide(agent, plan, obs, advice, jax.random.split(key, DECIDING))
+        k_act, *keys = jax.random.split(key, 1 + DECIDING)
+        noise = draw_noise(k_act, advice, self.stochastic_priors)
+        return self.decide(agent, plan, obs, advice, (noise, jnp.stack(keys)))
 
     def decide(
-        self, agent: Agent, plan: Plan, obs: Array, advice: Advice, keys: Array
+        self, agent: Agent, plan: Plan, obs: Array, advice: Advice, chance: Chance
     ) -> tuple[Plan, Float[Array, "action"]]:
-        """`act` with a key for each of its parts, not compiled."""
-        k_act, k_more, k_plan = keys
-        noise = draw_noise(k_act, advice, self.stochastic_priors)
+        """`act` with all that is random in it, not compiled."""
+        noise, (k_more, k_plan) = chance
         proposals = propose(agent.actor, obs, advice, noise)
         own = proposals.actions
 
@@ -143,17 +151,17 @@ class Method:
         self, agent: Agent, rows: Rows, key: Array, improve: bool, drawn: PyTree = ()
     ) -> tuple[Agent, Metrics]:
         """One gradient step on every part; actor and temperature only if `improve`."""
-        return self.learn(agent, rows, jax.random.split(key, LEARNING), improve, drawn)
+        batch = rows.unpack() if isinstance(rows, Packed) else rows
+        k_noise, *keys = jax.random.split(key, 1 + LEARNING)
+        noise = draw_noise(k_noise, batch.next_advice, self.stochastic_priors, 2)
+        return self.learn(agent, batch, (noise, jnp.stack(keys)), improve, drawn)
 
     def learn(
-        self, agent: Agent, rows: Rows, keys: Array, improve: bool, drawn: PyTree = ()
+        self, agent: Agent, rows: Rows, chance: Chance, improve: bool, drawn: PyTree = ()
     ) -> tuple[Agent, Metrics]:
-        """`update` with a key for each of its parts, not compiled."""
+        """`update` with all that is random in it (noise in s' and s), not compiled."""
         batch = rows.unpack() if isinstance(rows, Packed) else rows
-        k_noise, k_critic, k_actor, k_planner = keys
-        # One draw for s' and s: a second one would take as long as both together.
-        draws = 1 + improve
-        noise = draw_noise(k_noise, batch.next_advice, self.stochastic_priors, draws)
+        noise, (k_critic, k_actor, k_planner) = chance
         agent, metrics = self._improve_critic(agent, batch, noise[0], k_critic)
         if improve:
             agent, more = self._improve_actor(agent, batch, noise[1, :, 0], k_actor)

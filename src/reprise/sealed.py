@@ -14,7 +14,7 @@ import jax
 from jaxtyping import Array, Float
 
 from reprise.agent import Agent, Plan
-from reprise.method import Method, Metrics, Rows
+from reprise.method import Chance, Method, Metrics, Rows
 from reprise.types import Advice, PyTree
 
 
@@ -43,22 +43,22 @@ class Sealed:
 
     @partial(jax.jit, static_argnums=1)
     def act(
-        self, method: Method, plan: Plan, obs: Array, advice: Advice, keys: Array
+        self, method: Method, plan: Plan, obs: Array, advice: Advice, chance: Chance
     ) -> tuple[Plan, Float[Array, "action"]]:
-        """`Method.act`, with a key for each of its parts."""
-        return method.decide(self.open(), plan, obs, advice, keys)
+        """`Method.act`, with all that is random in it."""
+        return method.decide(self.open(), plan, obs, advice, chance)
 
     def update(
-        self, method: Method, rows: Rows, keys: Array, improve: bool, drawn: PyTree = ()
+        self, method: Method, rows: Rows, chance: Chance, improve: bool, drawn: PyTree = ()
     ) -> tuple[Sealed, Metrics]:
-        """`Method.update`, with a key for each of its parts."""
-        return updater(method)(self, method, rows, keys, improve, drawn)
+        """`Method.update`, with all that is random in it."""
+        return updater(method)(self, method, rows, chance, improve, drawn)
 
 
 def _update(
-    sealed: Sealed, method: Method, rows: Rows, keys: Array, improve: bool, drawn: PyTree = ()
+    sealed: Sealed, method: Method, rows: Rows, chance: Chance, improve: bool, drawn: PyTree = ()
 ) -> tuple[Sealed, Metrics]:
-    agent, metrics = method.learn(sealed.open(), rows, keys, improve, drawn)
+    agent, metrics = method.learn(sealed.open(), rows, chance, improve, drawn)
     return sealed.holding(agent), metrics
 
 

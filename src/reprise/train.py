@@ -20,13 +20,13 @@ import numpy as np
 from reprise.agent import Agent, Plan
 from reprise.errors import EnvironmentFault
 from reprise.evaluate import episode_seeds
-from reprise.keys import Keys
+from reprise.keys import Keys, Noise
 from reprise.loop import Loop, begin
-from reprise.method import DECIDING, LEARNING, Method
+from reprise.method import DECIDING, LEARNING, Chance, Method
 from reprise.priors import Priors
 from reprise.schedule import Schedule
 from reprise.tasks import Arena, Task
-from reprise.types import Advice, Episode, Gaussian, Place, Selection, Transition
+from reprise.types import Advice, Episode, Gaussian, Place, Selection, Spec, Transition
 
 TRAINING = 0
 """The purpose that sets training episodes' seeds apart from evaluation's."""
@@ -69,13 +69,15 @@ def train(
     schedule, priors, arena = schedule or Schedule(), priors or Priors(), task.open()
     priors.fit(arena.obs_dim, arena.action_dim, task.id)
     loop = begin(method, arena, priors, schedule, steps=steps, seed=seed)
+    spec = Spec(arena.obs_dim, arena.action_dim, len(priors))
+    noise = Noise(seed, *method.noise_shapes(spec, schedule.batch))
     keys = Keys(seed, DECIDING + LEARNING)
     if resume:
         resume(loop)
     try:
         if loop.fresh:
             _reset(loop, arena, priors, seed)
-        yield from _run(loop, _Players(method, arena, priors, keys, schedule, seed), steps, pause)
+        yield from _run(loop, _Players(method, arena, priors, keys, noise, schedule, seed), steps, pause)
     except EnvironmentFault as fault:
         raise EnvironmentFault(f"{task.id}: {fault}, training step {loop.step + 1}") from fault
     finally:
@@ -89,6 +91,7 @@ class _Players(NamedTuple):
     arena: Arena
     priors: Priors
     keys: Keys
+    noise: Noise
     schedule: Schedule
     seed: int
 
@@ -99,9 +102,10 @@ def _run(
     warned = False
     while loop.step < steps:
         keys = players.keys(loop.step)
-        decision = _decide(loop, players, keys[:DECIDING])
+        deciding, learning = players.noise(loop.step)
+        decision = _decide(loop, players, (deciding, keys[:DECIDING]))
         if loop.step >= max(players.schedule.learning_starts, 1):
-            _learn(loop, players, keys[DECIDING:])
+            _learn(loop, players, (learning, keys[DECIDING:]))
         reward = _interact(loop, players, decision)
         loop.note_losses()
         if not warned and _unfair(reward, players):
@@ -141,26 +145,26 @@ class _Decision(NamedTuple):
     """What was intended until then."""
 
 
-def _decide(loop: Loop, players: _Players, keys: np.ndarray) -> _Decision:
+def _decide(loop: Loop, players: _Players, chance: Chance) -> _Decision:
     before = loop.plan
     if loop.step < players.schedule.warmup:
         rng = np.random.default_rng([players.seed, loop.step])
         loop.plan = before.tick()
         action = rng.uniform(-1.0, 1.0, players.arena.action_dim).astype(np.float32)
         return _Decision(action, -1, before)
-    told: Any = (before, loop.obs, loop.advice, keys)
+    told: Any = (before, loop.obs, loop.advice, chance)
     loop.plan, chosen = loop.sealed.act(players.method, *told)
     return _Decision(np.asarray(chosen), int(loop.plan.policy), before)
 
 
-def _learn(loop: Loop, players: _Players, keys: np.ndarray) -> None:
+def _learn(loop: Loop, players: _Players, chance: Chance) -> None:
     """Dispatch one update; whoever reads its losses waits for it."""
     count = players.schedule.batch
     batch = loop.replay.sample(count)
     method, improve = players.method, loop.updates % players.method.actor_delay == 0
     drawn = method.planner.draw(loop.replay, count, (players.seed, loop.step))
     now = method.at(loop.updates)
-    loop.sealed, loop.losses = loop.sealed.update(now, batch, keys, improve, drawn)
+    loop.sealed, loop.losses = loop.sealed.update(now, batch, chance, improve, drawn)
     loop.updates += 1
 
 

@@ -24,8 +24,8 @@ check: .venv/ready-dev       ## ruff, pyright, import contract, tests
 docs: .venv/ready-dev        ## the documentation as a site, in site/
 	$(BIN)/mkdocs build --strict
 
-bench: .venv-bench/ready      ## speed and memory, beside Stable-Baselines3 and SBX
-	.venv-bench/bin/reprise bench $(BENCH)
+bench: .venv-bench/ready      ## speed and memory, beside Stable-Baselines3 and SBX, one thread each
+	OMP_NUM_THREADS=1 .venv-bench/bin/reprise bench $(BENCH)
 
 clean:
 	rm -rf .venv .venv-bench site dist

@@ -230,9 +230,10 @@ def test_the_actor_is_improved_on_the_mean_of_the_posterior_of_the_smaller_twin(
 ) -> None:
     net, actor = network(critic), fixed(0.3)
     agent, t = agent_of(net, actor=actor, log_alpha=jnp.log(0.5)), transition(says([0.5]))
-    value, log_prob = PosteriorActor().loss(actor, agent, t, KEY)
-    action, expected_log_prob = actor(t.obs, t.advice).sample(KEY)
-    posterior = draws(net, t.obs, action, 5, jax.random.fold_in(KEY, 1))
+    noise = jnp.array([0.7])
+    value, log_prob = PosteriorActor().loss(actor, agent, t, noise, KEY)
+    action, expected_log_prob = actor(t.obs, t.advice).at(noise)
+    posterior = draws(net, t.obs, action, 5, KEY)
     assert posterior.shape == (5,)
     assert float(value) == pytest.approx(
         float(0.5 * expected_log_prob - posterior.mean()), rel=1e-5

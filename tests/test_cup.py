@@ -25,6 +25,7 @@ from toys import batch, line, priors, raw, reporting, same, small
 
 NOW = GuidedActor(start=0)
 KEY = jax.random.key(0)
+NOISE = jnp.array([0.4])
 COOL = jnp.log(0.01)
 """A temperature at which values, not entropies, decide who guides."""
 FIXED = Gaussian(jnp.zeros(1), jnp.full(1, -3.0))
@@ -35,7 +36,7 @@ def near(best: float, scale: float = 1.0) -> Any:
 
 
 def gradient(rule: Any, agent: Agent, t: Transition) -> Any:
-    return jax.grad(lambda actor: rule.loss(actor, agent, t, KEY)[0])(agent.actor)
+    return jax.grad(lambda actor: rule.loss(actor, agent, t, NOISE, KEY)[0])(agent.actor)
 
 
 def test_a_where_every_source_looks_worse_the_gradient_is_sacs() -> None:

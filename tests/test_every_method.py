@@ -16,12 +16,13 @@ import pytest
 from reprise import arrays, checkpoint, spec
 from reprise.agent import Agent, Plan
 from reprise.assess import judge
+from reprise.demands import read
 from reprise.errors import UserError
 from reprise.loop import Loop
 from reprise.method import Method
 from reprise.methods import ABLATIONS, METHODS
 from reprise.priors import Foreign, Priors
-from reprise.sealed import Sealed
+from reprise.sealed import UPDATES, Sealed
 from reprise.train import Progress, train
 from reprise.types import Advice, Gaussian, Spec
 from toys import BRISK, line, priors, raw, same, small
@@ -56,7 +57,7 @@ class Straight(NamedTuple):
 
 
 def compilations() -> tuple[int, int]:
-    return Sealed.act._cache_size(), Sealed.update._cache_size()  # type: ignore[attr-defined]
+    return Sealed.act._cache_size(), sum(update._cache_size() for update in UPDATES.values())
 
 
 @pytest.fixture(scope="module")
@@ -200,6 +201,40 @@ def test_a_policy_that_is_a_whole_network_is_evaluated_without_asking_priors(
     found = judge(method, agent, Priors(spies), line(30), [0, 1])
     assert np.isfinite(found.return_mean)
     assert bool(asked) == (name == "multipolar") == (method.actor.export(agent.actor) is None)
+
+
+@ALL
+def test_an_update_depends_on_nothing_that_is_not_sampled(name: str, straight: Runs) -> None:
+    method, loop = build(name), straight(name).last.loop
+    rows = loop.replay.rows(STEPS - BRISK.batch, STEPS)
+    drawn = method.planner.draw(loop.replay, BRISK.batch, (0, 0))
+    wanted = read(method, jax.tree.map(lambda column: column[0], rows))
+
+    def spoil(column: np.ndarray, kept: bool) -> np.ndarray:
+        if kept:
+            return column
+        # NaN spreads through any arithmetic; whole numbers and truth values become others.
+        return np.full_like(column, np.nan) if column.dtype.kind == "f" else 1 - column
+
+    spoiled = jax.tree.map(spoil, rows, wanted)
+    assert not same(spoiled, rows)
+    results = []
+    for batch in (rows, spoiled):
+        agent = jax.tree.map(jax.numpy.array, loop.agent)
+        results.append(method.update(agent, batch, raw(0), True, drawn))
+    assert same(*results)
+
+
+def test_a_sample_carries_only_the_advice_that_the_method_reads() -> None:
+    def width(method: Method) -> int:
+        *_, last = train(method, line(30), priors(3), steps=5, schedule=BRISK)
+        return sum(table.shape[1] for table in last.loop.replay.sample(4).tables)
+
+    bare = width(build("scratch"))
+    noisy = replace(build("smec"), stochastic_priors=True)
+    assert width(build("smec")) == bare + 3 + 3, "actions and validity in s'"
+    assert width(noisy) == bare + 3 + 3 + 3, "and deviations"
+    assert width(build("cup")) == bare + 2 * (3 + 3 + 3), "all of it in s and s'"
 
 
 def garbled(say: Advice, noise: float) -> Advice:

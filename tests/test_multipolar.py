@@ -28,6 +28,7 @@ from toys import batch, priors, raw, same, small
 
 SPEC = Spec(2, 1, 2)
 KEY = jax.random.key(0)
+NOISE = jnp.array([0.4])
 
 
 def built(spec: Spec = SPEC, **options: Any) -> AggregatingPolicy:
@@ -88,11 +89,12 @@ def test_b_the_scales_learn_and_the_sources_do_not() -> None:
 
 def test_b_the_gradient_ends_at_the_sources() -> None:
     agent, policy = agent_of(formula(lambda s, a: 3.0 * a)), built()
+    t = transition(says([0.6, -0.2]))
 
     def loss(policy: AggregatingPolicy, mean: jax.Array) -> jax.Array:
         said = says([0.6, -0.2])
         heard = said._replace(says=said.says._replace(mean=mean))
-        return soft_loss(policy, agent, transition(heard), KEY)[0]
+        return soft_loss(policy(t.obs, heard), agent, t, NOISE)[0]
 
     mine, theirs = jax.jit(jax.grad(loss, argnums=(0, 1)))(policy, jnp.array([[0.7], [-0.2]]))
     assert (np.asarray(mine.scale) != 0.0).all()
@@ -109,7 +111,7 @@ def test_c_silent_sources_make_it_sac_and_leave_the_scales_alone() -> None:
     critic = formula(lambda s, a: s[:1] * a)
     agent, t = agent_of(critic, actor=policy), transition(says([0.0, 0.0]))
     losses = [
-        jax.value_and_grad(lambda actor: soft_loss(actor, agent, t, KEY)[0])(actor)
+        jax.value_and_grad(lambda a: soft_loss(a(t.obs, t.advice), agent, t, NOISE)[0])(actor)
         for actor in (policy, plain)
     ]
     (mine, my_slope), (sacs, its_slope) = losses
@@ -127,7 +129,8 @@ def test_d_the_source_that_is_right_gets_the_larger_scale() -> None:
     def learned(policy: AggregatingPolicy) -> AggregatingPolicy:
         def step(carry: Any, key: jax.Array) -> Any:
             actor, state = carry
-            grads = jax.grad(lambda actor: soft_loss(actor, agent, t, key)[0])(actor)
+            noise = jax.random.normal(key, (1,))
+            grads = jax.grad(lambda a: soft_loss(a(t.obs, t.advice), agent, t, noise)[0])(actor)
             updates, state = adam.update(grads, state)
             return (optax.apply_updates(actor, updates), state), None
 

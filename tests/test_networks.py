@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from reprise.critic import HybridCritic, SoftCritic
-from reprise.networks import LayerNorm, ensemble_values
+from reprise.networks import LayerNorm, ensemble_values, leading
 from reprise.types import Spec
 
 RNG = np.random.default_rng(0)
@@ -59,3 +59,18 @@ def test_an_ensemble_says_what_each_of_its_members_says(critic: SoftCritic, memb
     for value, alone in zip(values, critics, strict=True):
         np.testing.assert_allclose(value, alone(obs, action), rtol=1e-5, atol=1e-6)
     assert members == 1 or not np.allclose(values[0], values[1])
+
+
+def test_head_0_alone_says_what_it_says_among_the_others_for_fewer_operations() -> None:
+    spec = Spec(5, 2, 60)
+    critics = HybridCritic(hidden=(32, 32)).init(jax.random.key(0), spec)
+    obs, action = normal(spec.obs), normal(spec.action)
+    alone = ensemble_values(leading(critics), obs, action)
+    assert alone.shape == (2, 1)
+    np.testing.assert_allclose(alone, ensemble_values(critics, obs, action)[:, :1], rtol=1e-5)
+
+    def flops(nets: object) -> float:
+        run = jax.jit(lambda: ensemble_values(nets, obs, action))  # type: ignore[arg-type]
+        return float(run.lower().cost_analysis()["flops"])
+
+    assert flops(leading(critics)) < 0.5 * flops(critics)

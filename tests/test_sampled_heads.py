@@ -66,6 +66,15 @@ def test_every_subset_of_the_priors_is_drawn_equally_often_and_head_0_always() -
     assert all(abs(count - 1_000) < 150 for count in pairs.values())
 
 
+def test_a_single_head_is_every_priors_equally_often() -> None:
+    keys = jax.random.split(KEY, 6_000)
+    drawn = np.asarray(jax.jit(jax.vmap(lambda key: draw_heads(key, 5, 1)))(keys))
+    assert (drawn[:, 0] == 0).all()
+    counts = Counter(drawn[:, 1].tolist())
+    assert set(counts) == {1, 2, 3, 4}
+    assert all(abs(count - 1_500) < 150 for count in counts.values())
+
+
 def test_a_drawn_head_has_its_exact_target_and_the_others_have_no_weight() -> None:
     agent, t, following = setting(True, False, True, True)
     exact = HybridCritic().targets(agent, t, following, KEY)

@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 import jax
+import numpy as np
+import pytest
 
 from reprise.agent import Plan
-from reprise.keys import Keys
-from reprise.method import DECIDING, LEARNING
+from reprise.demands import Chances
+from reprise.keys import Keys, Noise
 from reprise.methods.smec import smec
-from reprise.sealed import Sealed
+from reprise.sealed import UPDATES, Sealed, updater
 from reprise.types import Spec
 from toys import batch, same, small
 
 SPEC = Spec(2, 1, 3)
 METHOD = small(smec(10, 1.0))
-KEYS = Keys(0, DECIDING + LEARNING)(0)
+ROWS = batch(SPEC)
+DECISION, LESSON = Chances(METHOD, SPEC, len(ROWS.reward), 0)(0)
 
 
 def test_what_was_taken_apart_is_put_together_again() -> None:
@@ -26,14 +29,14 @@ def test_what_was_taken_apart_is_put_together_again() -> None:
 
 
 def test_it_learns_and_decides_as_the_method_says() -> None:
-    rows, told = batch(SPEC), jax.tree.map(lambda x: x[0], batch(SPEC))
+    told = jax.tree.map(lambda x: x[0], ROWS)
     learn = jax.jit(METHOD.learn, static_argnums=3)
-    wanted, losses = learn(METHOD.init(jax.random.key(0), SPEC), rows, KEYS[DECIDING:], True)
+    wanted, losses = learn(METHOD.init(jax.random.key(0), SPEC), ROWS, LESSON, True)
     sealed = Sealed.of(METHOD.init(jax.random.key(0), SPEC))
-    after, found = sealed.update(METHOD, rows, KEYS[DECIDING:], True)
+    after, found = sealed.update(METHOD, ROWS, LESSON, True)
     assert after.tree is sealed.tree, "a later call recognizes it by this"
     assert same((after.open(), found), (wanted, losses))
-    plan, situation = Plan.start(SPEC).begin(), (told.obs, told.advice, KEYS[:DECIDING])
+    plan, situation = Plan.start(SPEC).begin(), (told.obs, told.advice, DECISION)
     decided = jax.jit(METHOD.decide)(wanted, plan, *situation)
     assert same(after.act(METHOD, plan, *situation), decided)
 
@@ -49,9 +52,45 @@ def test_keys_depend_on_the_seed_and_the_step_alone() -> None:
 
 
 def test_sampled_priors_have_noise_of_their_own() -> None:
-    told = jax.tree.map(lambda x: x[0], batch(SPEC))
-    plan, keys = Plan.start(SPEC).begin(), KEYS[:DECIDING]
+    told = jax.tree.map(lambda x: x[0], ROWS)
+    plan, key = Plan.start(SPEC).begin(), jax.random.key(3)
     agent = METHOD.init(jax.random.key(0), SPEC)
     loud = replace(METHOD, stochastic_priors=True)
-    scores = [jax.jit(m.decide)(agent, plan, told.obs, told.advice, keys) for m in (METHOD, loud)]
-    assert not same(scores[0][0].score, scores[1][0].score)
+    (deciding, _), (learning, _) = Chances(loud, SPEC, 8, 0)(0)
+    assert deciding.shape == (4, 1) and learning.shape == (2, 8, 4, 1)
+    scores = [m.act(agent, plan, told.obs, told.advice, key)[0].score for m in (METHOD, loud)]
+    assert not same(scores[0][1:], scores[1][1:])
+
+
+def test_noise_depends_on_the_seed_and_the_step_alone() -> None:
+    shapes = (1, 4), (2, 128, 1, 4)
+    again, other = Noise(0, *shapes), Noise(1, *shapes)
+    far = [part.copy() for part in again(5_000)]
+    assert [part.shape for part in again(3)] == [*shapes]
+    assert same(again(3), Noise(0, *shapes)(3))
+    assert same(again(5_000), far)
+    assert not same(again(3), again(4)) and not same(again(3), other(3))
+    many = np.concatenate([again(step)[1].ravel() for step in range(200)])
+    assert abs(many.mean()) < 0.01 and abs(many.std() - 1.0) < 0.01
+
+
+@pytest.mark.parametrize(
+    ("hidden", "library"),
+    [((256, 256), "ynnpack"), ((400,) * 3, "eigen"), ((16, 16), "ynnpack"), ((200,), "eigen")],
+)
+def test_widths_that_fill_no_whole_tiles_are_multiplied_by_the_other_library(
+    hidden: tuple[int, ...], library: str
+) -> None:
+    method = replace(METHOD, critic=replace(METHOD.critic, hidden=hidden))
+    assert updater(method) is UPDATES[library]
+
+
+def test_either_library_learns_the_same_but_for_rounding() -> None:
+    results = []
+    for update in UPDATES.values():
+        sealed = Sealed.of(METHOD.init(jax.random.key(0), SPEC))
+        results.append(update(sealed, METHOD, ROWS, LESSON, True)[1])
+    one, two = results
+    assert one.keys() == two.keys()
+    for name in one:
+        np.testing.assert_allclose(one[name], two[name], rtol=1e-4)

@@ -13,9 +13,11 @@ import pytest
 
 from reprise.agent import Agent, Plan, Proposals
 from reprise.critic import Critic, HybridCritic, SoftCritic
+from reprise.demands import Chances
 from reprise.method import Method
 from reprise.methods.smec import no_truncation, no_ucb, random, single_value, smec
-from reprise.planner import Scene, Uniform, ValueGuided, best, ucb_bonus
+from reprise.networks import ensemble_values
+from reprise.planner import Scene, TaskPolicy, Uniform, ValueGuided, best, ucb_bonus
 from reprise.theory import tabular
 from reprise.theory.tabular import Mdp
 from reprise.train import RewardSignWarning, train
@@ -317,6 +319,36 @@ def test_the_loss_is_half_the_sum_of_squares_over_heads_and_twins() -> None:
     found = HybridCritic().loss(critics, t, counted(1.0, 1.0, 1.0), KEY)  # type: ignore[arg-type]
     by_hand = 0.5 * ((2 - 1) ** 2 + (4 - 1) ** 2 + (6 - 1) ** 2 + 0.0)
     assert float(found) == pytest.approx(by_hand)
+
+
+@pytest.mark.parametrize("stochastic", [False, True])
+def test_each_policy_is_judged_at_its_own_draws_and_one_that_does_not_vary_once(
+    stochastic: bool,
+) -> None:
+    spec, seen = Spec(2, 1, 3), list[Any]()
+    method = replace(small(smec(10, 1.0)), stochastic_priors=stochastic)
+    agent, t = method.init(KEY, spec), jax.tree.map(lambda x: x[0], batch(spec))
+
+    class Spy(TaskPolicy):
+        def select(self, agent: Agent, plan: Plan, scene: Scene, key: jax.Array) -> Plan:
+            seen.append((scene.judge(6), scene.proposals.actions))
+            return super().select(agent, plan, scene, key)
+
+    (noise, keys), _ = Chances(method, spec, 1, 0)(0)
+    watched = replace(method, planner=Spy())
+    watched.decide(agent, Plan.start(spec).begin(), t.obs, t.advice, (noise, keys))
+    values, actions = seen[0]
+    assert values.shape == (6, 2, 4)
+    np.testing.assert_allclose(
+        values[0], method.critic.judge(agent.target, t.obs, actions), rtol=1e-5
+    )
+    draws = [len({*np.asarray(values[:, 0, policy]).tolist()}) for policy in range(4)]
+    assert draws == ([6] * 4 if stochastic else [6, 1, 1, 1])
+    # The task policy's further draws are judged by head 0.
+    extra = jax.random.normal(keys[0], (5, *noise.shape))
+    own = [agent.actor(t.obs, t.advice).at(z[0])[0] for z in extra]
+    wanted = [ensemble_values(agent.target, t.obs, action)[:, 0] for action in own]
+    np.testing.assert_allclose(values[1:, :, 0], jnp.stack(wanted), rtol=1e-5)
 
 
 def test_one_head_judges_everybody_in_the_single_value_ablation() -> None:

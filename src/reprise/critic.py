@@ -180,6 +180,8 @@ class HybridCritic(Critic):
 
 def draw_heads(key: Array, policies: int, count: int) -> Int[Array, "heads"]:
     """Head 0 and so many of the priors' heads, each subset of them as likely as another."""
-    lottery = jax.random.uniform(key, (policies - 1,))
-    _, winners = jax.lax.top_k(lottery, count)
+    if count == 1:  # one number instead of a lottery of all
+        winners = jax.random.randint(key, (1,), 0, policies - 1, jnp.int32)
+    else:
+        _, winners = jax.lax.top_k(jax.random.uniform(key, (policies - 1,)), count)
     return jnp.concatenate([jnp.zeros(1, jnp.int32), 1 + winners])

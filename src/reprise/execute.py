@@ -15,7 +15,6 @@ import numpy as np
 from reprise import checkpoint, cores
 from reprise.accuracy import accuracy, captured, due
 from reprise.assess import EVALUATION, judge, save_actor, zero_shot
-from reprise.cores import Core
 from reprise.evaluate import Evaluation, Stage, episode_seeds
 from reprise.folder import Manifest, claimed, environment, now, settle_recipe
 from reprise.loop import Loop
@@ -117,7 +116,7 @@ class _Session:
         self.manifest.note(state=state, ended=now(), seconds=round(seconds, 1))
         return Outcome(self.folder, step, self.last, seconds, caught[0] if caught else None)
 
-    def _follow(self, caught: list[int], tensorboard: bool, core: Core) -> int:
+    def _follow(self, caught: list[int], tensorboard: bool, core: cores.Core) -> int:
         """Record every report of the loop; the step at which it stopped."""
         run, step, before, clock = self.run, self.run.steps, 0, None
         reports = train(
@@ -126,12 +125,12 @@ class _Session:
             resume=lambda loop: self._resume(loop, tensorboard),
         )  # fmt: skip
         for progress in reports:
+            core.settle()
             step, moment = progress.step, time.perf_counter()
             speed = (step - before) / (moment - clock) if clock else 0.0
             if progress.scheduled:
                 before, clock = step, moment
             self._report(progress, speed, bool(caught))
-            core.settle()
             if caught:
                 break
         return step
@@ -157,8 +156,7 @@ class _Session:
 
     def _report(self, progress: Progress, speed: float, stopping: bool) -> None:
         schedule, step = self.run.schedule, progress.step
-        last = step >= self.run.steps
-        recorder = self.recorder
+        last, recorder = step >= self.run.steps, self.recorder
         assert recorder, "the loop reports only after it was given its recorder"
         recorder.progress(progress, speed)
         self.listener.progress(progress, speed)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import accumulate, pairwise
+from math import prod
+
 import jax
 import numpy as np
 
@@ -39,16 +42,16 @@ class Noise:
 
     def __init__(self, seed: int, *shapes: tuple[int, ...]):
         self._root = jax.random.fold_in(jax.random.key(seed), self.STREAM)
-        self._shapes, self._ends = shapes, np.cumsum([np.prod(shape) for shape in shapes])
-        self._steps, self._block = max(1, self.BLOCK // max(1, int(self._ends[-1]))), -1
+        self._shapes, self._ends = shapes, [0, *accumulate(prod(shape) for shape in shapes)]
+        self._steps, self._block = max(1, self.BLOCK // max(1, self._ends[-1])), -1
         self._rows = np.empty((0, 0), np.float32)
 
     def __call__(self, step: int) -> list[np.ndarray]:
         """An array of each shape."""
         block, row = divmod(step, self._steps)
         if block != self._block:
-            shape = self._steps, int(self._ends[-1])
+            shape = self._steps, self._ends[-1]
             numbers = jax.random.normal(jax.random.fold_in(self._root, block), shape)
             self._block, self._rows = block, np.asarray(numbers)
-        parts = np.split(self._rows[row], self._ends[:-1])
-        return [part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)]
+        numbers, spans = self._rows[row], zip(self._shapes, pairwise(self._ends), strict=True)
+        return [numbers[start:end].reshape(shape) for shape, (start, end) in spans]

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from reprise.agent import Agent, Plan
+from reprise.demands import read
 from reprise.errors import UserError
 from reprise.evaluate import success_any
 from reprise.method import Method, Metrics
@@ -182,7 +183,7 @@ def begin(
     return Loop(
         sealed=Sealed.of(method.init(jax.random.key(seed), spec)),
         plan=Plan.start(spec),
-        replay=ReplayBuffer(min(schedule.capacity, steps), row, seed, method.reads(row)),
+        replay=ReplayBuffer(min(schedule.capacity, steps), row, seed, read(method, row)),
         arena=arena,
         obs=obs,
         advice=advice,

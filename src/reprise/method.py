@@ -18,7 +18,7 @@ from reprise.errors import require
 from reprise.planner import Lesson, Planner, Scene, TaskPolicy
 from reprise.priors import Priors
 from reprise.replay import Packed
-from reprise.types import Advice, Gaussian, PyTree, Spec, Transition
+from reprise.types import Advice, PyTree, Spec, Transition
 
 Metrics = dict[str, Float[Array, ""]]
 Rows = Transition | Packed
@@ -62,24 +62,6 @@ class Method:
         optim: Any = tuple(adam.init(part) for part in parts)
         planner = self.planner.init(k_planner, spec)
         return Agent(actor, critic, target, log_alpha, planner, optim, jnp.zeros((), jnp.int32))
-
-    def noise_shapes(self, spec: Spec, batch: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Of the noise that a decision takes and that an update takes."""
-        speakers = spec.policies if self.stochastic_priors else 1
-        return (speakers, spec.action), (2, batch, speakers, spec.action)
-
-    def reads(self, row: Transition) -> Transition:
-        """Whether an update depends on it, for each leaf of a row: the rest is not sampled."""
-        here, there = self.actor.hears, self.actor.hears or self.critic.hears
-        noisy = here or (there and self.stochastic_priors)
-        flags: Any = jax.tree.map(lambda leaf: True, row)
-        unread: Any = jax.tree.map(lambda leaf: False, row.place)
-        return flags._replace(
-            advice=Advice(Gaussian(here, here), here),  # pyright: ignore
-            next_advice=Advice(Gaussian(there, noisy), there),  # pyright: ignore
-            source=False,
-            place=unread,
-        )
 
     def at(self, updates: int) -> Method:
         """The method in force after so many updates: some choices begin late."""

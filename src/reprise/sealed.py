@@ -54,15 +54,15 @@ class Sealed:
         """`Method.update`, with all that is random in it."""
         return updater(method)(self, method, rows, chance, improve, drawn)
 
+    def learn(
+        self, method: Method, rows: Rows, chance: Chance, improve: bool, drawn: PyTree = ()
+    ) -> tuple[Sealed, Metrics]:
+        """`update`, not compiled."""
+        agent, metrics = method.learn(self.open(), rows, chance, improve, drawn)
+        return self.holding(agent), metrics
 
-def _update(
-    sealed: Sealed, method: Method, rows: Rows, chance: Chance, improve: bool, drawn: PyTree = ()
-) -> tuple[Sealed, Metrics]:
-    agent, metrics = method.learn(sealed.open(), rows, chance, improve, drawn)
-    return sealed.holding(agent), metrics
 
-
-_compiled: Any = partial(jax.jit, _update, static_argnums=(1, 4), donate_argnums=0)
+_compiled: Any = partial(jax.jit, Sealed.learn, static_argnums=(1, 4), donate_argnums=0)
 TILE = 64
 """YNNPACK multiplies this many columns at a time, and whole tiles only."""
 NARROW = 128

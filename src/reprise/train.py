@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reprise.agent import Agent, Plan
+from reprise.demands import Chances
 from reprise.errors import EnvironmentFault
 from reprise.evaluate import episode_seeds
-from reprise.keys import Keys, Noise
 from reprise.loop import Loop, begin
-from reprise.method import DECIDING, LEARNING, Chance, Method
+from reprise.method import Chance, Method
 from reprise.priors import Priors
 from reprise.schedule import Schedule
 from reprise.tasks import Arena, Task
@@ -70,14 +70,14 @@ def train(
     priors.fit(arena.obs_dim, arena.action_dim, task.id)
     loop = begin(method, arena, priors, schedule, steps=steps, seed=seed)
     spec = Spec(arena.obs_dim, arena.action_dim, len(priors))
-    noise = Noise(seed, *method.noise_shapes(spec, schedule.batch))
-    keys = Keys(seed, DECIDING + LEARNING)
+    chances = Chances(method, spec, schedule.batch, seed)
     if resume:
         resume(loop)
     try:
         if loop.fresh:
             _reset(loop, arena, priors, seed)
-        yield from _run(loop, _Players(method, arena, priors, keys, noise, schedule, seed), steps, pause)
+        players = _Players(method, arena, priors, chances, schedule, seed)
+        yield from _run(loop, players, steps, pause)
     except EnvironmentFault as fault:
         raise EnvironmentFault(f"{task.id}: {fault}, training step {loop.step + 1}") from fault
     finally:
@@ -90,8 +90,7 @@ class _Players(NamedTuple):
     method: Method
     arena: Arena
     priors: Priors
-    keys: Keys
-    noise: Noise
+    chances: Chances
     schedule: Schedule
     seed: int
 
@@ -101,11 +100,10 @@ def _run(
 ) -> Iterator[Progress]:
     warned = False
     while loop.step < steps:
-        keys = players.keys(loop.step)
-        deciding, learning = players.noise(loop.step)
-        decision = _decide(loop, players, (deciding, keys[:DECIDING]))
+        deciding, learning = players.chances(loop.step)
+        decision = _decide(loop, players, deciding)
         if loop.step >= max(players.schedule.learning_starts, 1):
-            _learn(loop, players, (learning, keys[DECIDING:]))
+            _learn(loop, players, learning)
         reward = _interact(loop, players, decision)
         loop.note_losses()
         if not warned and _unfair(reward, players):

@@ -10,8 +10,8 @@ import jax
 import numpy as np
 
 from reprise.bench.lineup import Entry, lineup
-from reprise.keys import Keys, Noise
-from reprise.method import LEARNING, Chance, Method
+from reprise.demands import Chances, read
+from reprise.method import Method
 from reprise.methods import Preset, prepare
 from reprise.replay import ReplayBuffer
 from reprise.sealed import Sealed, updater
@@ -44,30 +44,25 @@ class Learning:
         self.method, self.batch, self.updates, self.done = method, batch, updates, 0
         self.sealed = Sealed.of(method.init(jax.random.key(0), spec))
         self.replay = filled(spec, method)
-        self.keys, shape = Keys(1, LEARNING), method.noise_shapes(spec, batch)[1]
-        self.noise = Noise(1, shape)
+        self.chances = Chances(method, spec, batch, 1)
 
     def __call__(self) -> int:
         """One turn; as in training, each update is waited for."""
         for _ in range(self.updates):
             improve = self.done % self.method.actor_delay == 0
-            rows, chance = self.replay.sample(self.batch), self.chance()
+            rows, (_, chance) = self.replay.sample(self.batch), self.chances(self.done)
             self.sealed, metrics = self.sealed.update(self.method, rows, chance, improve)
             jax.block_until_ready(metrics)
             self.done += 1
         return self.updates
 
-    def chance(self) -> Chance:
-        """What is random in the next update."""
-        (noise,) = self.noise(self.done)
-        return noise, self.keys(self.done)
-
     def flops(self) -> float:
         """Floating-point operations of an update, as XLA counts them before it optimizes."""
 
         def count(improve: bool) -> float:
-            rows, update = self.replay.sample(self.batch), updater(self.method)
-            lowered = update.lower(self.sealed, self.method, rows, self.chance(), improve)
+            rows, (_, chance) = self.replay.sample(self.batch), self.chances(0)
+            update = updater(self.method)
+            lowered = update.lower(self.sealed, self.method, rows, chance, improve)
             return float(lowered.cost_analysis()["flops"])
 
         with_actor, without = count(True), count(False)
@@ -109,6 +104,6 @@ def filled(spec: Spec, method: Method) -> ReplayBuffer:
     after: Any = (np.tanh(normal(spec.action)), normal(), zeros, normal(spec.obs), advice())
     rows = Transition(*before, *after, place=place)
     row: Transition = jax.tree.map(lambda column: column[0], rows)
-    replay = ReplayBuffer(ROWS, row, 0, method.reads(row))
+    replay = ReplayBuffer(ROWS, row, 0, read(method, row))
     replay.put(0, rows)
     return replay

@@ -12,7 +12,7 @@ from reprise.agent import Plan
 from reprise.demands import Chances
 from reprise.keys import Keys, Noise
 from reprise.methods.smec import smec
-from reprise.sealed import UPDATES, Sealed, updater
+from reprise.sealed import OPTIONS, UPDATES, Sealed, updater
 from reprise.types import Spec
 from toys import batch, same, small
 
@@ -30,7 +30,7 @@ def test_what_was_taken_apart_is_put_together_again() -> None:
 
 def test_it_learns_and_decides_as_the_method_says() -> None:
     told = jax.tree.map(lambda x: x[0], ROWS)
-    learn = jax.jit(METHOD.learn, static_argnums=3)
+    learn = jax.jit(METHOD.learn, static_argnums=3, compiler_options=OPTIONS["ynnpack"])
     wanted, losses = learn(METHOD.init(jax.random.key(0), SPEC), ROWS, LESSON, True)
     sealed = Sealed.of(METHOD.init(jax.random.key(0), SPEC))
     after, found = sealed.update(METHOD, ROWS, LESSON, True)

@@ -22,7 +22,7 @@ from reprise.loop import Loop
 from reprise.method import Method
 from reprise.methods import ABLATIONS, METHODS
 from reprise.priors import Foreign, Priors
-from reprise.sealed import UPDATES, Sealed
+from reprise.sealed import OPTIONS, Sealed, compiled
 from reprise.train import Progress, train
 from reprise.types import Advice, Gaussian, Spec
 from toys import BRISK, line, priors, raw, same, small
@@ -57,7 +57,7 @@ class Straight(NamedTuple):
 
 
 def compilations() -> tuple[int, int]:
-    return Sealed.act._cache_size(), sum(update._cache_size() for update in UPDATES.values())
+    return Sealed.act._cache_size(), sum(compiled(library)._cache_size() for library in OPTIONS)
 
 
 @pytest.fixture(scope="module")

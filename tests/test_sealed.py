@@ -12,7 +12,7 @@ from reprise.agent import Plan
 from reprise.demands import Chances
 from reprise.keys import Keys, Noise
 from reprise.methods.smec import smec
-from reprise.sealed import OPTIONS, UPDATES, Sealed, updater
+from reprise.sealed import OPTIONS, Sealed, compiled, understood, updater
 from reprise.types import Spec
 from toys import batch, same, small
 
@@ -82,15 +82,24 @@ def test_widths_that_fill_no_whole_tiles_are_multiplied_by_the_other_library(
     hidden: tuple[int, ...], library: str
 ) -> None:
     method = replace(METHOD, critic=replace(METHOD.critic, hidden=hidden))
-    assert updater(method) is UPDATES[library]
+    assert updater(method) is compiled(library)
 
 
 def test_either_library_learns_the_same_but_for_rounding() -> None:
     results = []
-    for update in UPDATES.values():
+    for library in OPTIONS:
         sealed = Sealed.of(METHOD.init(jax.random.key(0), SPEC))
-        results.append(update(sealed, METHOD, ROWS, LESSON, True)[1])
+        results.append(compiled(library)(sealed, METHOD, ROWS, LESSON, True)[1])
     one, two = results
     assert one.keys() == two.keys()
     for name in one:
         np.testing.assert_allclose(one[name], two[name], rtol=1e-4)
+
+
+def test_an_option_that_xla_does_not_know_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert all(understood(*option) for option in OPTIONS["eigen"].items())
+    monkeypatch.setitem(OPTIONS, "future", {"xla_cpu_no_such_option": 1})
+    assert not understood("xla_cpu_no_such_option", 1)
+    sealed = Sealed.of(METHOD.init(jax.random.key(0), SPEC))
+    _, losses = compiled("future")(sealed, METHOD, ROWS, LESSON, True)
+    assert np.isfinite(float(losses["critic_loss"]))

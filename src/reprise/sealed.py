@@ -76,8 +76,24 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "eigen": FASTER | {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_REDUCE"},
 }
 """How XLA compiles an update, with either library that it has for products on a CPU."""
-_compiled: Any = partial(jax.jit, Sealed.learn, static_argnums=(1, 4), donate_argnums=0)
-UPDATES = {name: _compiled(compiler_options=options) for name, options in OPTIONS.items()}
+
+
+@cache
+def understood(name: str, value: Any) -> bool:
+    """Whether this version of XLA knows an option: most are not meant to last."""
+    try:
+        jax.jit(lambda x: x, compiler_options={name: value}).lower(0.0).compile()
+    except jax.errors.JaxRuntimeError:
+        return False
+    return True
+
+
+@cache
+def compiled(library: str) -> Any:
+    """The update, compiled with this library."""
+    options = {name: value for name, value in OPTIONS[library].items() if understood(name, value)}
+    static: Any = {"static_argnums": (1, 4), "donate_argnums": 0}
+    return jax.jit(Sealed.learn, **static, compiler_options=options)
 
 
 @cache
@@ -85,4 +101,4 @@ def updater(method: Method) -> Any:
     """The compiled update that is faster for networks of these widths."""
     widths = (*method.actor.hidden, *method.critic.hidden)
     ragged = any(width > NARROW and width % TILE for width in widths)
-    return UPDATES["eigen" if ragged else "ynnpack"]
+    return compiled("eigen" if ragged else "ynnpack")

@@ -33,14 +33,14 @@ def affinities() -> dict[int, set[int]]:
 
 
 def test_the_threads_of_xla_stay_on_one_core_as_long_as_it_is_claimed() -> None:
-    mine, everywhere = os.sched_getaffinity(0), os.sched_getaffinity(0)
+    everywhere = os.sched_getaffinity(0)
     with cores.claimed() as core:
         assert core.number in everywhere
         core.settle()
         held = affinities()
         assert held, "XLA has threads of its own"
         assert all(where == {core.number} for where in held.values())
-        assert os.sched_getaffinity(0) == mine, "Python's own thread goes where it likes"
+        assert os.sched_getaffinity(0) == everywhere, "Python's own thread goes where it likes"
     assert all(where == everywhere for where in affinities().values())
 
 

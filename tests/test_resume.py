@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from digest import digest, replay
+from pace import paced
 from reprise.errors import UserError
 from reprise.execute import Listener, Outcome, execute
 from reprise.folder import Manifest, read_recipe
@@ -283,12 +284,12 @@ MAZE = {
 }
 
 
-def reprise(folder: Path) -> subprocess.Popen[str]:
+def reprise(folder: Path, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
     options = [word for pair in MAZE.items() for word in pair]
     command = [sys.executable, "-m", "reprise", "train", "pointmaze/u", *options]
     command += ["--no-tensorboard", "--out", str(folder)]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
+    return subprocess.Popen(command, env=env, stdout=pipe, stderr=pipe, text=True)
 
 
 @pytest.fixture(scope="module")
@@ -338,7 +339,7 @@ def test_a_signal_saves_and_says_how_to_resume(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "run"
-    process = reprise(folder)
+    process = reprise(folder, paced(os.environ, 0.5))
     metrics = folder / "metrics.csv"
     while not metrics.exists() or metrics.read_text().count("\n") < 4:
         time.sleep(0.02)

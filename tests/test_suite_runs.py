@@ -20,6 +20,7 @@ import pytest
 
 from browser import EMPTY, NEEDS_BROWSER, WIDTHS, fits, launched, opened, outside
 from digest import digest, replay
+from pace import paced
 from reprise import results
 from reprise.cli import main
 from reprise.errors import UserError
@@ -140,9 +141,9 @@ def test_kills_at_random_moments_change_nothing_and_repeat_nothing(
     rng, out = np.random.default_rng(1), tmp_path / "suite"
     done: dict[str, str] = {}
     for kill, moment in enumerate(np.sort(rng.integers(1, 3 * ROWS, KILLS))):
-        process = start(out, warm)
+        process = start(out, paced(warm, 0.3))
         wait_for(process, lambda moment=moment: rows(out) >= moment)
-        time.sleep(float(rng.uniform(0.0, 0.3)))
+        time.sleep(float(rng.uniform(0.0, 0.5)))
         assert process.poll() is None, "it was over before it could be killed"
         process.kill()
         for worker in owners(out) if kill % 2 else []:  # else they notice, save and end
@@ -157,7 +158,7 @@ def test_kills_at_random_moments_change_nothing_and_repeat_nothing(
 def test_ctrl_c_saves_the_runs_and_the_same_command_continues(
     straight: Path, warm: dict[str, str], tmp_path: Path
 ) -> None:
-    process = start(tmp_path, warm, *ONE)
+    process = start(tmp_path, paced(warm, 1.0), *ONE)
     wait_for(process, lambda: rows(tmp_path, [ALONE]) >= 2)
     ctrl_c(process)
     assert Manifest(tmp_path / "runs" / ALONE).record["state"] == "interrupted"
@@ -189,7 +190,7 @@ def by_ray(warm: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Pa
     # Those of Scratch are left alone; the others lose their worker, and go on by themselves.
     out = tmp_path_factory.mktemp("suite") / "ray"
     row = ("suite", "continual", "--tasks", *TASKS)
-    rng, process = np.random.default_rng(2), start(out, warm, *row, *RAY)
+    rng, process = np.random.default_rng(2), start(out, paced(warm, 0.3), *row, *RAY)
     own, killed = [FIRST, SECOND], list[int]()
     for moment in np.sort(rng.choice(np.arange(1, 2 * ROWS, 2), KILLS, replace=False)):
         wait_for(process, lambda moment=moment: rows(out, own) >= moment)
@@ -214,7 +215,7 @@ def test_ray_gives_the_same_files_also_if_its_workers_are_killed(
 
 @needs_ray
 def test_ctrl_c_saves_the_runs_on_ray(straight: Path, warm: dict[str, str], tmp_path: Path) -> None:
-    process = start(tmp_path, warm, *ONE, *RAY)
+    process = start(tmp_path, paced(warm, 1.0), *ONE, *RAY)
     wait_for(process, lambda: rows(tmp_path, [ALONE]) >= 2)
     ctrl_c(process)
     assert Manifest(tmp_path / "runs" / ALONE).record["state"] == "interrupted"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 from reprise.critic import HybridCritic, SoftCritic
-from reprise.networks import LayerNorm, ensemble_values, leading
+from reprise.networks import Ensemble, LayerNorm, ensemble_values, leading
 from reprise.types import Spec
 
 RNG = np.random.default_rng(0)
@@ -74,3 +76,26 @@ def test_head_0_alone_says_what_it_says_among_the_others_for_fewer_operations() 
         return float(run.lower().cost_analysis()["flops"])
 
     assert flops(leading(critics)) < 0.5 * flops(critics)
+
+
+def test_some_heads_say_and_learn_what_they_do_among_the_others_for_fewer_operations() -> None:
+    spec, heads = Spec(5, 2, 60), jnp.array([0, 17, 60])
+    critics = HybridCritic(hidden=(32, 32)).init(jax.random.key(0), spec)
+    obs, action = normal(spec.obs), normal(spec.action)
+
+    def some(nets: Ensemble) -> jax.Array:
+        return ensemble_values(nets, obs, action, heads)
+
+    def among(nets: Ensemble) -> jax.Array:
+        return ensemble_values(nets, obs, action)[:, heads]
+
+    np.testing.assert_allclose(some(critics), among(critics), rtol=1e-5, atol=1e-6)
+    slopes = [jax.grad(lambda n, f=f: jnp.sum(f(n) ** 2))(critics) for f in (some, among)]
+    for one, other in zip(*map(jax.tree.leaves, slopes), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+    assert critics[0].heads == 61
+
+    def flops(of: Callable[[Ensemble], jax.Array]) -> float:
+        return float(jax.jit(of).lower(critics).cost_analysis()["flops"])
+
+    assert flops(some) < 0.6 * flops(among)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from itertools import combinations
+from functools import partial
 from typing import Any
 
 import jax
@@ -12,95 +12,135 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reprise.agent import Agent, Proposals
-from reprise.critic import HybridCritic, Targets, draw_heads
+from reprise.agent import Agent, propose
+from reprise.critic import HybridCritic, Targets
 from reprise.errors import UserError
+from reprise.method import Method
+from reprise.methods.multipolar import AggregatingActor
 from reprise.methods.smec import smec
-from reprise.networks import ensemble_values
 from reprise.types import Spec, Transition
-from stubs import agent_of, proposals, says, transition
+from stubs import agent_of, fixed
 from toys import batch, raw, same, small
 
 KEY = jax.random.key(3)
 HIDDEN = (8,)
+ROWS = 5
+"""No multiple of any number of priors here."""
 
 
-def setting(*valid: bool) -> tuple[Agent, Transition, Proposals]:
-    """Networks of random weights, a transition, and what everybody would do after it."""
-    count = len(valid)
-    critic = HybridCritic(hidden=HIDDEN).init(KEY, Spec(2, 1, count))
-    target = HybridCritic(hidden=HIDDEN).init(jax.random.key(4), Spec(2, 1, count))
-    actions = np.linspace(-0.8, 0.9, count)
-    t = transition(says(list(actions), *valid), reward=0.3, terminated=0.0)
-    return agent_of(critic, target), t, proposals([0.1, *actions], True, *valid)
+def setting(priors: int, *invalid: int) -> tuple[Agent, Transition]:
+    """Networks of random weights, and rows in some of which some priors said nothing usable."""
+    spec = Spec(2, 1, priors)
+    critic = HybridCritic(hidden=HIDDEN).init(KEY, spec)
+    target = HybridCritic(hidden=HIDDEN).init(jax.random.key(4), spec)
+    rows = jax.tree.map(lambda column: jnp.asarray(column[:ROWS]), batch(spec))
+    valid = np.ones((ROWS, priors), np.bool_)
+    valid[1:3, list(invalid)] = False
+    advice = rows.next_advice._replace(valid=jnp.asarray(valid))
+    return agent_of(critic, target, fixed(0.1)), rows._replace(next_advice=advice)
 
 
-def gradient(agent: Agent, t: Transition, targets: Targets) -> Any:
-    return jax.grad(lambda critic: HybridCritic().loss(critic, t, targets, KEY))(agent.critic)
+def targets(critic: HybridCritic, agent: Agent, rows: Transition) -> Targets:
+    """What every row teaches."""
+
+    def one(t: Transition) -> Targets:
+        following = propose(agent.actor, t.next_obs, t.next_advice, jnp.zeros((1, 1)))
+        return critic.targets(agent, t, following, KEY)
+
+    return jax.vmap(one)(rows)
 
 
-@pytest.mark.parametrize("valid", [(True,) * 4, (True, False, True, True)])
+def gradient(critic: HybridCritic, agent: Agent, rows: Transition) -> Any:
+    taught = targets(critic, agent, rows)
+
+    def loss(networks: Any) -> jax.Array:
+        return jax.vmap(lambda t, y: critic.loss(networks, t, y, KEY))(rows, taught).mean()
+
+    return jax.grad(loss)(agent.critic)
+
+
+@pytest.mark.parametrize("invalid", [(), (1,), (0, 3)])
 @pytest.mark.parametrize("drawn", [1, 2, 3])
-def test_the_mean_over_all_draws_is_the_exact_gradient(drawn: int, valid: tuple[bool, ...]) -> None:
-    agent, t, following = setting(*valid)
-    exact, part = HybridCritic(), HybridCritic(heads_per_row=drawn)
-    draws = jnp.array([(0, *some) for some in combinations(range(1, 5), drawn)])
+def test_the_mean_over_all_deals_is_the_exact_gradient(drawn: int, invalid: tuple[int]) -> None:
+    agent, rows = setting(4, *invalid)
+    some = HybridCritic(heads_per_row=drawn)
 
     @jax.jit
     def both() -> tuple[Any, Any]:
-        each = jax.vmap(lambda h: gradient(agent, t, part.sampled(agent, t, following, h)))(draws)
-        mean = jax.tree.map(lambda x: x.mean(axis=0), each)
-        return mean, gradient(agent, t, exact.targets(agent, t, following, KEY))
+        deal = jax.vmap(lambda first: gradient(some, agent, some.dealt(rows, first)))
+        mean = jax.tree.map(lambda x: x.mean(axis=0), deal(jnp.arange(4)))
+        return mean, gradient(HybridCritic(), agent, rows)
 
     mean, wanted = both()
     for one, other in zip(jax.tree.leaves(mean), jax.tree.leaves(wanted), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5, rtol=1e-4)
 
 
-def test_every_subset_of_the_priors_is_drawn_equally_often_and_head_0_always() -> None:
-    keys = jax.random.split(KEY, 6_000)
-    drawn = np.asarray(jax.jit(jax.vmap(lambda key: draw_heads(key, 5, 2)))(keys))
-    assert (drawn[:, 0] == 0).all()
-    pairs = Counter(tuple(sorted(row)) for row in drawn[:, 1:].tolist())
-    assert set(pairs) == set(combinations(range(1, 5), 2))
-    assert all(abs(count - 1_000) < 150 for count in pairs.values())
+@pytest.mark.parametrize("priors", [4, 7], ids=lambda k: f"{k} priors, {ROWS} rows")
+@pytest.mark.parametrize("drawn", [1, 2, 3])
+def test_a_row_meets_every_prior_equally_often_and_a_batch_all_alike(
+    drawn: int, priors: int
+) -> None:
+    _, rows = setting(priors)
+    critic = HybridCritic(heads_per_row=drawn)
+    deals = [np.asarray(critic.dealt(rows, jnp.int32(k)).whose) for k in range(priors)]
+    for deal in deals:
+        assert deal.shape == (ROWS, drawn)
+        assert all(len(set(row)) == drawn for row in deal.tolist())
+        counts = np.bincount(deal.ravel(), minlength=priors)
+        assert counts.max() - counts.min() <= 1
+    for i in range(ROWS):
+        met = Counter(int(k) for deal in deals for k in deal[i])
+        assert met == dict.fromkeys(range(priors), drawn)
 
 
-def test_a_single_head_is_every_priors_equally_often() -> None:
-    keys = jax.random.split(KEY, 6_000)
-    drawn = np.asarray(jax.jit(jax.vmap(lambda key: draw_heads(key, 5, 1)))(keys))
-    assert (drawn[:, 0] == 0).all()
-    counts = Counter(drawn[:, 1].tolist())
-    assert set(counts) == {1, 2, 3, 4}
-    assert all(abs(count - 1_500) < 150 for count in counts.values())
+def test_whoever_comes_first_is_drawn_at_random() -> None:
+    _, rows = setting(4)
+    deal = jax.jit(jax.vmap(lambda key: HybridCritic(heads_per_row=1).deal(rows, key).whose[0, 0]))
+    first = Counter(np.asarray(deal(jax.random.split(KEY, 4_000))).tolist())
+    assert set(first) == {0, 1, 2, 3}
+    assert all(abs(count - 1_000) < 130 for count in first.values())
 
 
-def test_a_drawn_head_has_its_exact_target_and_the_others_have_no_weight() -> None:
-    agent, t, following = setting(True, False, True, True)
-    exact = HybridCritic().targets(agent, t, following, KEY)
-    some = HybridCritic().sampled(agent, t, following, jnp.array([0, 2, 4]))
-    np.testing.assert_allclose(some.weights, [1.0, 0.0, 0.0, 0.0, 2.0])
-    np.testing.assert_allclose(some.values[jnp.array([0, 4])], exact.values[jnp.array([0, 4])])
+def test_a_dealt_row_has_the_advice_of_its_priors_alone() -> None:
+    _, rows = setting(4, 2)
+    some = HybridCritic(heads_per_row=3).dealt(rows, jnp.int32(1))
+    for i, mine in enumerate(np.asarray(some.whose)):
+        told, everybody = some.next_advice, rows.next_advice
+        np.testing.assert_array_equal(told.says.mean[i], everybody.says.mean[i, mine])
+        np.testing.assert_array_equal(told.says.log_std[i], everybody.says.log_std[i, mine])
+        np.testing.assert_array_equal(told.valid[i], everybody.valid[i, mine])
+    assert same(some.advice, rows.advice)
 
 
-@pytest.mark.parametrize(("priors", "drawn"), [(0, 1), (3, 3), (3, 7)])
-def test_with_no_priors_or_all_heads_drawn_it_is_exact_bit_for_bit(priors: int, drawn: int) -> None:
-    agent, t, following = setting(*(True,) * priors)
-    exact = HybridCritic().targets(agent, t, following, KEY)
-    assert same(HybridCritic(heads_per_row=drawn).targets(agent, t, following, KEY), exact)
+def test_a_dealt_head_has_its_exact_target_and_counts_for_those_that_were_not() -> None:
+    agent, rows = setting(4, 2)
+    part = HybridCritic(heads_per_row=2)
+    exact, some = targets(part, agent, rows), targets(part, agent, part.dealt(rows, jnp.int32(1)))
+    assert exact.heads is None and some.heads is not None
+    np.testing.assert_array_equal(some.heads[0], [0, 2, 3])
+    chosen = jax.tree.map(lambda x: jnp.take_along_axis(x, some.heads, axis=1), exact[:2])
+    np.testing.assert_allclose(some.values, chosen[0], rtol=1e-5)
+    np.testing.assert_array_equal(some.weights, chosen[1] * jnp.array([[1.0, 2.0, 2.0]]))
+    assert (np.asarray(some.weights) == 0.0).any(), "an invalid prior uses up its turn"
 
 
-def test_only_head_0_and_the_drawn_priors_pass_through_the_target_networks() -> None:
-    agent, t, following = setting(*(True,) * 16)
+@pytest.mark.parametrize(("priors", "drawn"), [(0, 1), (3, 3), (3, 7), (3, None)])
+def test_with_no_priors_or_all_heads_nothing_is_dealt(priors: int, drawn: int | None) -> None:
+    _, rows = setting(priors)
+    assert HybridCritic(heads_per_row=drawn).deal(rows, KEY) is rows
 
-    def flops(function: Any) -> float:
-        return float(jax.jit(function).lower().cost_analysis()["flops"])
 
-    one = flops(lambda: ensemble_values(agent.target, t.next_obs, following.actions[0]))
-    sampled = flops(lambda: HybridCritic(heads_per_row=1).targets(agent, t, following, KEY))
-    exact = flops(lambda: HybridCritic().targets(agent, t, following, KEY))
-    assert exact > 16 * one
-    assert sampled < 8 * one, "two passes, and the draw"
+def test_only_head_0_and_the_dealt_priors_pass_through_the_target_networks() -> None:
+    agent, rows = setting(12)
+    critic = HybridCritic(heads_per_row=1)
+
+    def flops(what: Transition) -> float:
+        return float(jax.jit(partial(targets, critic, agent)).lower(what).cost_analysis()["flops"])
+
+    everybody, nobody, one = flops(rows), flops(setting(0)[1]), flops(critic.deal(rows, KEY))
+    assert everybody > 9 * nobody
+    assert one < 4 * nobody, "two passes"
 
 
 def test_an_update_ignores_what_an_invalid_prior_says() -> None:
@@ -117,6 +157,25 @@ def test_an_update_ignores_what_an_invalid_prior_says() -> None:
     agent, metrics = method.update(method.init(KEY, spec), rows, raw(0), True)
     assert np.isfinite(float(metrics["critic_loss"]))
     assert not same(agent, results[0][0]), "a valid prior's advice counts"
+
+
+def learned(method: Method, priors: int) -> Agent:
+    """After one update."""
+    spec = Spec(2, 1, priors)
+    return method.update(method.init(KEY, spec), batch(spec), raw(0), True)[0]
+
+
+def test_priors_that_are_sampled_can_be_dealt() -> None:
+    modes = small(replace(smec(10, 1.0), critic=HybridCritic(heads_per_row=1)))
+    found = learned(replace(modes, stochastic_priors=True), 3)
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(found))
+    assert not same(found.critic, learned(modes, 3).critic)
+
+
+def test_an_actor_that_hears_the_priors_hears_all_of_them() -> None:
+    exact = small(replace(smec(10, 1.0), actor=AggregatingActor()))
+    dealt = replace(exact, critic=replace(exact.critic, heads_per_row=1))  # type: ignore[call-arg]
+    assert same(learned(dealt, 3), learned(exact, 3))
 
 
 def test_fewer_than_one_head_is_refused() -> None:

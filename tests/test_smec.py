@@ -11,12 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from reprise import networks
 from reprise.agent import Agent, Plan, Proposals
 from reprise.critic import Critic, HybridCritic, SoftCritic
 from reprise.demands import Chances
 from reprise.method import Method
 from reprise.methods.smec import no_truncation, no_ucb, random, single_value, smec
-from reprise.networks import ensemble_values
+from reprise.networks import ensemble_values, mapped_over
 from reprise.planner import Scene, TaskPolicy, Uniform, ValueGuided, best, ucb_bonus
 from reprise.theory import tabular
 from reprise.theory.tabular import Mdp
@@ -116,6 +117,19 @@ def test_s2_each_head_is_asked_about_its_own_policys_action() -> None:
     gbar = 1e-4**0.1
     expected = [1 + 0.9 * 2 * 0.1, 1 + gbar * 3 * 0.2, 1 - gbar * 5 * 0.4]
     np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_a_crowd_of_priors_is_judged_as_a_few_of_them_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec, critic = Spec(2, 1, 20), HybridCritic(hidden=(8,))
+    agent = agent_with(critic.init(KEY, spec))
+    own = jnp.linspace(-0.9, 0.9, spec.policies)[:, None]
+    told = agent, one_transition(1.0, spec.priors), everybody(own), KEY
+    assert mapped_over(spec.policies) is not jax.vmap
+    crowd = critic.targets(*told)
+    monkeypatch.setattr(networks, "CROWD", spec.policies)
+    few = critic.targets(*told)
+    np.testing.assert_allclose(crowd.values, few.values, rtol=1e-5)
+    assert len(np.unique(np.asarray(few.values))) == spec.policies
 
 
 def test_s3_targets_take_the_smaller_twin_and_selection_the_larger() -> None:

@@ -95,6 +95,20 @@ class Plan(NamedTuple):
         )
 
 
+class Decision(NamedTuple):
+    """What to do next, perhaps still being computed."""
+
+    action: Any
+    source: Any
+    """Who chose it; -1: the random warm-up."""
+    before: Plan
+    """What was intended until then."""
+
+    def read(self) -> tuple[np.ndarray, int]:
+        """The action and who chose it: this waits for them."""
+        return np.asarray(self.action), int(self.source)
+
+
 class Proposals(NamedTuple):
     """What every policy would do in one state: the task policy first, then the priors."""
 
@@ -130,5 +144,6 @@ def propose(
 ) -> Proposals:
     """One action from each policy in {pi} + {mu_i}: at its noise, or its mode without any."""
     own, log_prob = actor(obs, advice).at(noise[0])
-    advised = advice.says.at(noise[1:])[0] if len(noise) > 1 else advice.says.mode()
+    theirs = noise[1 : 1 + len(advice.valid)]
+    advised = advice.says.at(theirs)[0] if len(noise) > 1 else advice.says.mode()
     return Proposals(jnp.concatenate([own[None], advised]), log_prob, usable(advice))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,8 +13,8 @@ from jaxtyping import Array, Float, Int
 
 from reprise.agent import Agent, Proposals
 from reprise.errors import require
-from reprise.networks import Ensemble, Mlp, QNetwork, ensemble_values, leading
-from reprise.types import Spec, Transition
+from reprise.networks import Ensemble, Mlp, QNetwork, ensemble_values, mapped_over
+from reprise.types import Advice, Spec, Transition
 
 
 class Targets(NamedTuple):
@@ -22,6 +23,8 @@ class Targets(NamedTuple):
     values: Float[Array, "*batch heads"]
     weights: Float[Array, "*batch heads"]
     """0 for a head that learns nothing from this transition."""
+    heads: Int[Array, "*batch heads"] | None = None
+    """Which heads these are; None: all."""
 
 
 @dataclass(frozen=True)
@@ -65,19 +68,31 @@ class Critic(ABC):
         return tuple(QNetwork(Mlp(sizes, member, self.layer_norm)) for member in members)
 
     def judge(
-        self, critics: Ensemble, obs: Float[Array, "obs"], actions: Float[Array, "policies action"]
+        self,
+        critics: Ensemble,
+        obs: Float[Array, "obs"],
+        actions: Float[Array, "policies action"],
+        each: Callable[..., Any] = jax.vmap,
     ) -> Float[Array, "ensemble policies"]:
         """Q^v(s, a_v) for every policy v: each head at its own policy's action."""
-        values = jax.vmap(lambda action: ensemble_values(critics, obs, action))(actions)
+        values = each(lambda action: ensemble_values(critics, obs, action))(actions)
         if values.shape[2] == 1:  # one head judges everybody
             return values[:, :, 0].T
         return jnp.diagonal(values, axis1=0, axis2=2)
+
+    def deal(self, batch: Transition, key: Array) -> Transition:
+        """Which priors teach their heads by which row: all by all, unless told otherwise.
+
+        It is not asked where the actor hears the priors, and so needs all of them in s'.
+        """
+        return batch
 
     def loss(
         self, critics: Ensemble, t: Transition, targets: Targets, key: Array
     ) -> Float[Array, ""]:
         """J(theta), Eq. (1), for one transition: a sum over heads and twins."""
-        errors = ensemble_values(critics, t.obs, t.action) - targets.values[None]
+        values = ensemble_values(critics, t.obs, t.action, targets.heads)
+        errors = values - targets.values[None]
         weights = targets.weights[None]
         # Absent, not multiplied by zero: what has no weight may be anything.
         return 0.5 * jnp.sum(weights * jnp.where(weights > 0.0, errors, 0.0) ** 2)
@@ -139,36 +154,41 @@ class HybridCritic(Critic):
         """(gamma, gbar, ..., gbar)"""
         return jnp.full(policies, self.gbar).at[0].set(self.discount)
 
+    def deal(self, batch: Transition, key: Array) -> Transition:
+        """Keep the advice of `heads_per_row` priors in each row, taken in turns."""
+        priors = batch.next_advice.valid.shape[1]
+        if self.heads_per_row is None or self.heads_per_row >= priors:
+            return batch
+        return self.dealt(batch, jax.random.randint(key, (), 0, priors, jnp.int32))
+
+    def dealt(self, batch: Transition, first: Int[Array, ""]) -> Transition:
+        """`deal`, from this prior on.
+
+        If it is a random one, each prior is dealt to a row with probability m / K, whether it is
+        valid there or not; and to as many rows of a batch as any other, give or take one.
+        """
+        (rows, priors), m = batch.next_advice.valid.shape, self.heads_per_row or 0
+        turns = (first + jnp.arange(rows * m, dtype=jnp.int32)) % priors
+        whose = turns.reshape(rows, m)
+        some = jax.vmap(Advice.only)(batch.next_advice, whose)
+        return batch._replace(next_advice=some, whose=whose)
+
     def targets(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
         """T^pi_gamma and T^mu_i_gbar under Eq. (1), each with the smaller of its twins."""
-        policies = len(following.actions)
-        count = self.heads_per_row
-        if count is None or count >= policies - 1:
-            values = self.judge(agent.target, t.next_obs, following.actions).min(axis=0)
-            values = self.backup(agent, t, following, values, self.discounts(policies))
-            # A prior that said nothing usable in s' has no target there.
-            return Targets(values, following.valid.astype(jnp.float32))
-        return self.sampled(agent, t, following, draw_heads(key, policies, count))
-
-    def sampled(
-        self, agent: Agent, t: Transition, following: Proposals, heads: Int[Array, "drawn"]
-    ) -> Targets:
-        """Targets of these heads alone; a prior's error counts K / (heads drawn) times.
-
-        Each prior is drawn with probability (heads drawn) / K, valid or not, so that the gradient
-        of a valid head is Eq. (1)'s in expectation; an invalid one uses up its place and weighs 0.
-        """
-        policies, drawn = len(following.actions), heads[1:]
-        first = ensemble_values(leading(agent.target), t.next_obs, following.actions[0])
-        each = jax.vmap(lambda action: ensemble_values(agent.target, t.next_obs, action))
-        values = each(following.actions[drawn]).min(axis=1)
-        others = jnp.take_along_axis(values, drawn[:, None], axis=1)[:, 0]
-        own = jnp.concatenate([first.min(axis=0), others])
-        own = self.backup(agent, t, following, own, self.discounts(policies)[heads])
-        rate = jnp.full(heads.shape, (policies - 1) / (len(heads) - 1)).at[0].set(1.0)
-        weights = jnp.where(following.valid[heads], rate, 0.0)
-        place = jax.nn.one_hot(heads, policies)
-        return Targets(own @ place, weights @ place)
+        discounts = self.discounts(len(following.actions))
+        # A prior that said nothing usable in s' has no target there.
+        counts = following.valid.astype(jnp.float32)
+        if t.whose is None:
+            each = mapped_over(len(counts))
+            values = self.judge(agent.target, t.next_obs, following.actions, each).min(axis=0)
+            return Targets(self.backup(agent, t, following, values, discounts), counts)
+        heads = jnp.concatenate([jnp.zeros(1, jnp.int32), 1 + t.whose])
+        each = jax.vmap(lambda a, v: ensemble_values(agent.target, t.next_obs, a, v[None])[:, 0])
+        values = each(following.actions, heads).min(axis=1)
+        # Dealt with probability m / K, an error that counts K / m times is Eq. (1)'s on average.
+        rate = (agent.target[0].heads - 1) / len(t.whose)
+        counts = counts * jnp.full(len(heads), rate).at[0].set(1.0)
+        return Targets(self.backup(agent, t, following, values, discounts), counts, heads)
 
     def backup(
         self, agent: Agent, t: Transition, following: Proposals, values: Array, discounts: Array
@@ -176,12 +196,3 @@ class HybridCritic(Critic):
         """r + gamma_v Q_v(s', a_v) for the task policy's head, which comes first, and others."""
         values = values.at[0].add(self.entropy_bonus(agent, following))
         return t.reward + discounts * (1.0 - t.terminated) * values
-
-
-def draw_heads(key: Array, policies: int, count: int) -> Int[Array, "heads"]:
-    """Head 0 and so many of the priors' heads, each subset of them as likely as another."""
-    if count == 1:  # one number instead of a lottery of all
-        winners = jax.random.randint(key, (1,), 0, policies - 1, jnp.int32)
-    else:
-        _, winners = jax.lax.top_k(jax.random.uniform(key, (policies - 1,)), count)
-    return jnp.concatenate([jnp.zeros(1, jnp.int32), 1 + winners])

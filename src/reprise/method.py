@@ -148,8 +148,7 @@ class Method:
         if improve:
             agent, more = self._improve_actor(agent, batch, noise[1, :, 0], k_actor)
             metrics |= more
-        rates = improve, self.critic.discount, self.smoothing
-        lesson = Lesson(batch, drawn, *rates, self._descend)
+        lesson = Lesson(batch, drawn, improve, self.critic.discount, self.smoothing, self._descend)
         planner = self.planner.update(agent, lesson, k_planner)
         return replace(agent, planner=planner, step=agent.step + 1), metrics
 
@@ -161,7 +160,9 @@ class Method:
             return self.critic.targets(agent, t, following, k)
 
         keys = jax.random.split(key, len(batch.reward))
-        targets = jax.vmap(target)(batch, noise, keys)
+        k_deal, needs_all = jax.random.fold_in(key, len(keys)), self.actor.hears
+        dealt = batch if needs_all else self.critic.deal(batch, k_deal)
+        targets = jax.vmap(target)(dealt, noise, keys)
         more = jax.vmap(partial(jax.random.fold_in, data=1))(keys)
 
         def loss(critic: Any) -> Array:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from reprise.types import LOG_STD_RANGE, Advice, Gaussian
 
@@ -27,6 +29,11 @@ class Linear(eqx.Module):
 
     def __call__(self, x: Float[Array, "inputs"]) -> Float[Array, "outputs"]:
         return x @ self.weight + self.bias
+
+    def some(self, x: Float[Array, "inputs"], outputs: Int[Array, "n"]) -> Float[Array, "n"]:
+        """Only these outputs, which under a map may be others for each input."""
+        # Times ones, not a sum: a product with a vector is what XLA adds rows up fastest by.
+        return (self.weight.T[outputs] * x[None]) @ jnp.ones(x.shape) + self.bias[outputs]
 
 
 @jax.custom_vjp
@@ -85,10 +92,18 @@ class Mlp(eqx.Module):
         self.norms = tuple(LayerNorm(size) for size in sizes[1:-1]) if layer_norm else ()
 
     def __call__(self, x: Float[Array, "inputs"]) -> Float[Array, "outputs"]:
+        return self.layers[-1](self.hidden(x))
+
+    def hidden(self, x: Float[Array, "inputs"]) -> Float[Array, "width"]:
+        """What the last layer sees."""
         for depth, layer in enumerate(self.layers[:-1]):
             x = layer(x)
             x = jax.nn.relu(self.norms[depth](x) if self.norms else x)
-        return self.layers[-1](x)
+        return x
+
+    def some(self, x: Float[Array, "inputs"], outputs: Int[Array, "n"]) -> Float[Array, "n"]:
+        """Only these outputs."""
+        return self.layers[-1].some(self.hidden(x), outputs)
 
 
 class GaussianPolicy(eqx.Module):
@@ -111,6 +126,17 @@ class QNetwork(eqx.Module):
     ) -> Float[Array, "heads"]:
         return self.body(jnp.concatenate([obs, action]))
 
+    def some(
+        self, obs: Float[Array, "obs"], action: Float[Array, "action"], heads: Int[Array, "n"]
+    ) -> Float[Array, "n"]:
+        """Only these heads."""
+        return self.body.some(jnp.concatenate([obs, action]), heads)
+
+    @property
+    def heads(self) -> int:
+        """How many there are."""
+        return len(self.body.layers[-1].bias)
+
     def leading(self) -> QNetwork:
         """The same network with head 0 alone, which spares a product with the other heads."""
         *lower, last = self.body.layers
@@ -130,7 +156,21 @@ def leading(critics: Ensemble) -> Ensemble:
 
 
 def ensemble_values(
-    critics: Ensemble, obs: Float[Array, "obs"], action: Float[Array, "action"]
+    critics: Ensemble,
+    obs: Float[Array, "obs"],
+    action: Float[Array, "action"],
+    heads: Int[Array, "heads"] | None = None,
 ) -> Float[Array, "ensemble heads"]:
-    """Q_j(s, a) by each member j of an ensemble."""
-    return jnp.stack([critic(obs, action) for critic in critics])
+    """Q_j(s, a) by each member j of an ensemble: of these heads, or of all."""
+    if heads is None:
+        return jnp.stack([critic(obs, action) for critic in critics])
+    return jnp.stack([critic.some(obs, action, heads) for critic in critics])
+
+
+CROWD = 16
+"""So many at once, with a batch each, still fit into a core's cache."""
+
+
+def mapped_over(policies: int) -> Callable[..., Any]:
+    """How a function is applied to so many policies: at once, or if they are many one by one."""
+    return jax.vmap if policies <= CROWD else partial(partial, jax.lax.map)

@@ -2,9 +2,11 @@
 
 Step t of every method, in this order:
 
-1. The behavior decides in s_t with everything learned so far, update t - 1 included.
-2. Update t is dispatched, on transitions 0 .. t - 1: JAX returns before it has been computed.
-3. Meanwhile the environment takes step t and the priors advise in s_{t+1}; transition t is stored.
+1. The behavior's decision in s_t is dispatched, with everything learned so far, update t - 1
+   included: JAX returns before it has been computed.
+2. Update t is dispatched behind it, on transitions 0 .. t - 1.
+3. The decision is read. While the update is computed, the environment takes step t, the priors
+   advise in s_{t+1}, and transition t is stored.
 4. The update's losses are read, which waits for it: nothing is under way between two steps, so a
    checkpoint after any of them holds everything, and a loss that is not finite stops step t.
 """
@@ -17,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reprise.agent import Agent, Plan
+from reprise.agent import Agent, Decision
 from reprise.demands import Chances
 from reprise.errors import EnvironmentFault
 from reprise.evaluate import episode_seeds
@@ -114,11 +116,12 @@ def _run(
             yield _report(loop, scheduled)
 
 
-def _interact(loop: Loop, players: _Players, decision: _Decision) -> float:
+def _interact(loop: Loop, players: _Players, decision: Decision) -> float:
     """One step of the environment, stored with the advice of every prior."""
-    step = players.arena.step(decision.action)
+    action, source = decision.read()
+    step = players.arena.step(action)
     advice = _advice(loop, players.priors, step.obs)
-    before: Any = (loop.obs, loop.advice, np.int32(decision.source), decision.action)
+    before: Any = (loop.obs, loop.advice, np.int32(source), action)
     after: Any = (step.reward, np.float32(step.terminated), step.obs, advice)
     over = step.terminated or step.truncated
     place = Place.of(int(loop.plan.held) - 1, over)  # the plan has ticked since
@@ -126,33 +129,23 @@ def _interact(loop: Loop, players: _Players, decision: _Decision) -> float:
     loop.step += 1
     loop.note_selection(decision.before)
     loop.obs, loop.advice = step.obs, advice
-    loop.note_step(decision.source, step, players.arena.position)
+    loop.note_step(source, step, players.arena.position)
     if over:
         loop.close_episode(players.method.critic.discount)
         _reset(loop, players.arena, players.priors, players.seed)
     return float(step.reward)
 
 
-class _Decision(NamedTuple):
-    """What to do next."""
-
-    action: np.ndarray
-    source: int
-    """Who chose it; -1: the random warm-up."""
-    before: Plan
-    """What was intended until then."""
-
-
-def _decide(loop: Loop, players: _Players, chance: Chance) -> _Decision:
+def _decide(loop: Loop, players: _Players, chance: Chance) -> Decision:
     before = loop.plan
     if loop.step < players.schedule.warmup:
         rng = np.random.default_rng([players.seed, loop.step])
         loop.plan = before.tick()
         action = rng.uniform(-1.0, 1.0, players.arena.action_dim).astype(np.float32)
-        return _Decision(action, -1, before)
+        return Decision(action, -1, before)
     told: Any = (before, loop.obs, loop.advice, chance)
     loop.plan, chosen = loop.sealed.act(players.method, *told)
-    return _Decision(np.asarray(chosen), int(loop.plan.policy), before)
+    return Decision(chosen, loop.plan.policy, before)
 
 
 def _learn(loop: Loop, players: _Players, chance: Chance) -> None:

@@ -71,6 +71,11 @@ class Advice(NamedTuple):
         """Advice from priors that all answered."""
         return cls(Gaussian(mean, log_std), np.ones(mean.shape[:-1], np.bool_))  # pyright: ignore
 
+    def only(self, some: Int[Array, "some"]) -> Advice:
+        """What these priors say about one state."""
+        says = Gaussian(self.says.mean[some], self.says.log_std[some])
+        return Advice(says, self.valid[some])
+
 
 class Place(NamedTuple):
     """Where a step lies in its selection and its episode."""
@@ -101,6 +106,8 @@ class Transition(NamedTuple):
     next_advice: Advice
     place: Place | None = None
     """None in transitions that no run made."""
+    whose: Int[Array, "some"] | None = None
+    """The priors whose advice in s' is left, by number; None: it is that of all."""
 
 
 class Episode(NamedTuple):

@@ -9,9 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from reprise import checkpoint, execute
+from reprise.agent import Decision
 from reprise.bench.timing import Clock
 from reprise.loop import Loop
 from reprise.methods import Preset, prepare
@@ -24,6 +23,7 @@ from reprise.tasks import Arena, Task
 
 WATCHED: tuple[tuple[Any, str, str], ...] = (
     (Sealed, "act", "act"),
+    (Decision, "read", "act"),
     (Priors, "__call__", "advice"),
     (Arena, "step", "step"),
     (Arena, "reset", "step"),
@@ -54,9 +54,7 @@ class Stopwatch:
                 return function(*args, **options)
             self._inside, began = True, self.clock()
             try:
-                answer = function(*args, **options)
-                # The loop reads a decision at once, but lets an update run while it goes on.
-                return jax.block_until_ready(answer) if share == "act" else answer
+                return function(*args, **options)
             finally:
                 self._inside = False
                 spent = self.clock() - began

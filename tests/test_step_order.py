@@ -1,9 +1,11 @@
-"""The order of a step: decide, dispatch the update, step the environment, read the losses."""
+"""The order of a step: dispatch decision and update, step the environment, read the losses."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -28,15 +30,26 @@ class Loss:
         return self.value
 
 
+class Action:
+    """An action that says when it is read."""
+
+    def __init__(self, events: list[str]):
+        self.events = events
+
+    def __array__(self, *options: Any, **more: Any) -> np.ndarray:
+        self.events.append("decided")
+        return np.zeros(1, np.float32)
+
+
 @pytest.fixture
 def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What a loop does, in order, with a method that learns nothing."""
     said: list[str] = []
     step = Arena.step
 
-    def act(self: Sealed, method: Method, plan: Plan, *rest: Any) -> tuple[Plan, np.ndarray]:
+    def act(self: Sealed, method: Method, plan: Plan, *rest: Any) -> tuple[Plan, Action]:
         said.append("act")
-        return plan._replace(policy=np.int32(0)).tick(), np.zeros(1, np.float32)  # type: ignore[arg-type]
+        return plan._replace(policy=np.int32(0)).tick(), Action(said)  # type: ignore[arg-type]
 
     def stepped(self: Arena, action: np.ndarray) -> Any:
         said.append("step")
@@ -67,17 +80,35 @@ def test_the_environment_steps_while_the_update_of_the_rows_before_it_is_under_w
     events: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loop = play(4, 2, events, monkeypatch)
-    early = ["act", "step"] * 2
-    late = [what for n in (2, 3) for what in ("act", f"update on {n}", "step", "read")]
+    early = ["act", "decided", "step"] * 2
+    late = [what for n in (2, 3) for what in ("act", f"update on {n}", "decided", "step", "read")]
     assert events == early + late
     assert loop.updates == 2
+
+
+def test_an_update_waits_for_the_decision_whose_memory_it_takes_over() -> None:
+    @jax.jit
+    def decide(x: jax.Array) -> jax.Array:
+        return jax.lax.fori_loop(0, 200, lambda i, y: jnp.tanh(y @ x), x)
+
+    learn = jax.jit(lambda x: x * 0.0, donate_argnums=0)
+    start = np.random.default_rng(0).normal(size=(200, 200)).astype(np.float32)
+    alone = np.asarray(decide(jnp.array(start)))
+    learn(jnp.array(start))
+    for _ in range(5):
+        held = jnp.array(start)
+        decision, nothing = decide(held), learn(held)
+        assert held.is_deleted(), "its memory was taken over, not copied"
+        assert not np.asarray(nothing).any()
+        np.testing.assert_array_equal(np.asarray(decision), alone)
 
 
 def test_the_first_update_needs_one_transition(
     events: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play(2, 0, events, monkeypatch)
-    assert events == ["act", "step", "act", "update on 1", "step", "read"]
+    learned = ["act", "update on 1", "decided", "step", "read"]
+    assert events == ["act", "decided", "step", *learned]
 
 
 def test_each_loss_is_counted_once(events: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

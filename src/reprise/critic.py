@@ -132,7 +132,7 @@ class HybridCritic(Critic):
     epsilon: float = 1e-4
     """What is left of a reward h steps ahead: gbar = epsilon ** (1 / h)."""
     heads_per_row: int | None = None
-    """Prior heads that learn from each transition, drawn at random; None: all of them, exactly."""
+    """Prior heads that learn from each transition, in random turns; None: all of them, exactly."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

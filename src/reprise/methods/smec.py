@@ -15,7 +15,7 @@ def smec(h: int = 50, c: float = 10.0) -> Method:
 
 
 def sampled(method: Method, heads_per_row: int) -> Method:
-    """The same, but so many prior heads learn from each transition, drawn at random."""
+    """The same, but so many prior heads learn from each transition, in turns."""
     if not isinstance(method.critic, HybridCritic):
         raise TypeError(f"{type(method.critic).__name__} has no heads of priors")
     return replace(method, critic=replace(method.critic, heads_per_row=heads_per_row))

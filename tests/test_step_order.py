@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import cycle
 from typing import Any
 
 import jax
@@ -9,14 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reprise.agent import Plan
+from reprise.agent import Agent, Plan
 from reprise.errors import UserError
 from reprise.loop import Loop
 from reprise.method import Method
 from reprise.sealed import Sealed
 from reprise.tasks import Arena
 from reprise.train import train
-from toys import line, reporting, small
+from toys import line, reporting, same, small
 
 
 class Loss:
@@ -123,3 +125,20 @@ def test_a_loss_that_is_not_finite_stops_the_run_at_its_own_step(
     with pytest.raises(UserError, match="critic_loss became nan at step 3; try a smaller"):
         play(9, 2, events, monkeypatch, float("nan"))
     assert events.count("act") == 3
+
+
+@pytest.mark.parametrize("pauses", [False, True])
+def test_rows_drawn_while_the_update_before_is_computed_change_nothing(pauses: bool) -> None:
+    steps, method = 40, small(Method())
+
+    def learned(every: int, pause: Callable[[], bool]) -> Agent:
+        schedule = reporting(every, warmup=5, learning_starts=10, batch=8)
+        last = None
+        for last in train(method, line(15), steps=steps, schedule=schedule, pause=pause):
+            assert last.loop.upcoming is None, "a checkpoint need not hold it"
+        assert last is not None and last.step == steps
+        return last.agent
+
+    turns = cycle([False, False, pauses])
+    ahead = learned(steps, lambda: next(turns))
+    assert same(ahead, learned(1, lambda: False)), "reports at every step leave nothing to draw"

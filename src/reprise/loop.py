@@ -14,7 +14,7 @@ from reprise.errors import UserError
 from reprise.evaluate import success_any
 from reprise.method import Method, Metrics
 from reprise.priors import Faults, Priors
-from reprise.replay import ReplayBuffer
+from reprise.replay import Packed, ReplayBuffer
 from reprise.schedule import Schedule
 from reprise.sealed import Sealed
 from reprise.tasks import Arena, Step
@@ -83,6 +83,8 @@ class Loop:
     selected: list[Selection] = field(default_factory=list[Selection])
     made: int = 0
     """Selections made so far."""
+    upcoming: Packed | None = None
+    """The rows of the next update, if they are drawn already; None whenever the loop reports."""
 
     @property
     def agent(self) -> Agent:

@@ -43,3 +43,7 @@ class Schedule:
                 raise UserError(
                     f"{flag} is {getattr(self, name)}; not a multiple of log-every {step}"
                 )
+
+    def learns(self, step: int) -> bool:
+        """Whether an update is computed during the step after so many."""
+        return step >= max(self.learning_starts, 1)

@@ -6,9 +6,10 @@ Step t of every method, in this order:
    included: JAX returns before it has been computed.
 2. Update t is dispatched behind it, on transitions 0 .. t - 1.
 3. The decision is read. While the update is computed, the environment takes step t, the priors
-   advise in s_{t+1}, and transition t is stored.
-4. The update's losses are read, which waits for it: nothing is under way between two steps, so a
-   checkpoint after any of them holds everything, and a loss that is not finite stops step t.
+   advise in s_{t+1}, transition t is stored, and the rows of update t + 1 are drawn.
+4. The update's losses are read, which waits for it: a loss that is not finite stops step t.
+
+At a report nothing is under way and nothing drawn in advance: a checkpoint holds everything.
 """
 
 from __future__ import annotations
@@ -100,19 +101,22 @@ class _Players(NamedTuple):
 def _run(
     loop: Loop, players: _Players, steps: int, pause: Callable[[], bool]
 ) -> Iterator[Progress]:
-    warned = False
+    warned, schedule = False, players.schedule
     while loop.step < steps:
         deciding, learning = players.chances(loop.step)
         decision = _decide(loop, players, deciding)
-        if loop.step >= max(players.schedule.learning_starts, 1):
+        if schedule.learns(loop.step):
             _learn(loop, players, learning)
         reward = _interact(loop, players, decision)
+        scheduled = loop.step % schedule.log_every == 0 or loop.step == steps
+        reporting = scheduled or pause()
+        if schedule.learns(loop.step) and not reporting:
+            loop.upcoming = loop.replay.sample(schedule.batch)
         loop.note_losses()
         if not warned and _unfair(reward, players):
             warned = True
             _warn(reward, players.method)
-        scheduled = loop.step % players.schedule.log_every == 0 or loop.step == steps
-        if scheduled or pause():
+        if reporting:
             yield _report(loop, scheduled)
 
 
@@ -151,7 +155,7 @@ def _decide(loop: Loop, players: _Players, chance: Chance) -> Decision:
 def _learn(loop: Loop, players: _Players, chance: Chance) -> None:
     """Dispatch one update; whoever reads its losses waits for it."""
     count = players.schedule.batch
-    batch = loop.replay.sample(count)
+    batch, loop.upcoming = loop.upcoming or loop.replay.sample(count), None
     method, improve = players.method, loop.updates % players.method.actor_delay == 0
     drawn = method.planner.draw(loop.replay, count, (players.seed, loop.step))
     now = method.at(loop.updates)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from reprise.agent import Agent, propose
-from reprise.critic import HybridCritic, Targets
+from reprise.critic import HybridCritic, Targets, in_turns
 from reprise.errors import UserError
 from reprise.method import Method
 from reprise.methods.multipolar import AggregatingActor
@@ -61,13 +61,15 @@ def gradient(critic: HybridCritic, agent: Agent, rows: Transition) -> Any:
 
 @pytest.mark.parametrize("invalid", [(), (1,), (0, 3)])
 @pytest.mark.parametrize("drawn", [1, 2, 3])
-def test_the_mean_over_all_deals_is_the_exact_gradient(drawn: int, invalid: tuple[int]) -> None:
+def test_the_mean_over_all_deals_is_the_exact_gradient(
+    drawn: int, invalid: tuple[int, ...]
+) -> None:
     agent, rows = setting(4, *invalid)
     some = HybridCritic(heads_per_row=drawn)
 
     @jax.jit
     def both() -> tuple[Any, Any]:
-        deal = jax.vmap(lambda first: gradient(some, agent, some.dealt(rows, first)))
+        deal = jax.vmap(lambda first: gradient(some, agent, in_turns(rows, drawn, first)))
         mean = jax.tree.map(lambda x: x.mean(axis=0), deal(jnp.arange(4)))
         return mean, gradient(HybridCritic(), agent, rows)
 
@@ -82,8 +84,7 @@ def test_a_row_meets_every_prior_equally_often_and_a_batch_all_alike(
     drawn: int, priors: int
 ) -> None:
     _, rows = setting(priors)
-    critic = HybridCritic(heads_per_row=drawn)
-    deals = [np.asarray(critic.dealt(rows, jnp.int32(k)).whose) for k in range(priors)]
+    deals = [np.asarray(in_turns(rows, drawn, jnp.int32(k)).whose) for k in range(priors)]
     for deal in deals:
         assert deal.shape == (ROWS, drawn)
         assert all(len(set(row)) == drawn for row in deal.tolist())
@@ -104,7 +105,7 @@ def test_whoever_comes_first_is_drawn_at_random() -> None:
 
 def test_a_dealt_row_has_the_advice_of_its_priors_alone() -> None:
     _, rows = setting(4, 2)
-    some = HybridCritic(heads_per_row=3).dealt(rows, jnp.int32(1))
+    some = in_turns(rows, 3, jnp.int32(1))
     for i, mine in enumerate(np.asarray(some.whose)):
         told, everybody = some.next_advice, rows.next_advice
         np.testing.assert_array_equal(told.says.mean[i], everybody.says.mean[i, mine])
@@ -116,7 +117,7 @@ def test_a_dealt_row_has_the_advice_of_its_priors_alone() -> None:
 def test_a_dealt_head_has_its_exact_target_and_counts_for_those_that_were_not() -> None:
     agent, rows = setting(4, 2)
     part = HybridCritic(heads_per_row=2)
-    exact, some = targets(part, agent, rows), targets(part, agent, part.dealt(rows, jnp.int32(1)))
+    exact, some = (targets(part, agent, r) for r in (rows, in_turns(rows, 2, jnp.int32(1))))
     assert exact.heads is None and some.heads is not None
     np.testing.assert_array_equal(some.heads[0], [0, 2, 3])
     chosen = jax.tree.map(lambda x: jnp.take_along_axis(x, some.heads, axis=1), exact[:2])

@@ -15,6 +15,7 @@ from reprise.agent import Agent, Plan
 from reprise.errors import UserError
 from reprise.loop import Loop
 from reprise.method import Method
+from reprise.replay import ReplayBuffer
 from reprise.sealed import Sealed
 from reprise.tasks import Arena
 from reprise.train import train
@@ -47,7 +48,7 @@ class Action:
 def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What a loop does, in order, with a method that learns nothing."""
     said: list[str] = []
-    step = Arena.step
+    step, sample = Arena.step, ReplayBuffer.sample
 
     def act(self: Sealed, method: Method, plan: Plan, *rest: Any) -> tuple[Plan, Action]:
         said.append("act")
@@ -57,6 +58,11 @@ def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         said.append("step")
         return step(self, action)
 
+    def drawn(self: ReplayBuffer, n: int) -> Any:
+        said.append("draw")
+        return sample(self, n)
+
+    monkeypatch.setattr(ReplayBuffer, "sample", drawn)
     monkeypatch.setattr(Sealed, "act", act)
     monkeypatch.setattr(Arena, "step", stepped)
     return said
@@ -82,9 +88,10 @@ def test_the_environment_steps_while_the_update_of_the_rows_before_it_is_under_w
     events: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loop = play(4, 2, events, monkeypatch)
-    early = ["act", "decided", "step"] * 2
-    late = [what for n in (2, 3) for what in ("act", f"update on {n}", "decided", "step", "read")]
-    assert events == early + late
+    early = ["act", "decided", "step", "act", "decided", "step", "draw"]
+    learned = ["act", "update on 2", "decided", "step", "draw", "read"]
+    reported = ["act", "update on 3", "decided", "step", "read"]
+    assert events == early + learned + reported
     assert loop.updates == 2
 
 
@@ -110,7 +117,7 @@ def test_the_first_update_needs_one_transition(
 ) -> None:
     play(2, 0, events, monkeypatch)
     learned = ["act", "update on 1", "decided", "step", "read"]
-    assert events == ["act", "decided", "step", *learned]
+    assert events == ["act", "decided", "step", "draw", *learned]
 
 
 def test_each_loss_is_counted_once(events: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

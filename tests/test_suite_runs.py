@@ -162,6 +162,8 @@ def test_ctrl_c_saves_the_runs_and_the_same_command_continues(
     wait_for(process, lambda: rows(tmp_path, [ALONE]) >= 2)
     ctrl_c(process)
     assert Manifest(tmp_path / "runs" / ALONE).record["state"] == "interrupted"
+    saved = (tmp_path / "runs" / ALONE / "checkpoints").glob("step-*")
+    assert len(list(saved)) == 2, "what tests/paced waits for has this name"
     finish(start(tmp_path, warm, *ONE))
     same(tmp_path, straight, [ALONE])
 

@@ -156,22 +156,10 @@ class HybridCritic(Critic):
 
     def deal(self, batch: Transition, key: Array) -> Transition:
         """Keep the advice of `heads_per_row` priors in each row, taken in turns."""
-        priors = batch.next_advice.valid.shape[1]
-        if self.heads_per_row is None or self.heads_per_row >= priors:
+        m, priors = self.heads_per_row, batch.next_advice.valid.shape[1]
+        if m is None or m >= priors:
             return batch
-        return self.dealt(batch, jax.random.randint(key, (), 0, priors, jnp.int32))
-
-    def dealt(self, batch: Transition, first: Int[Array, ""]) -> Transition:
-        """`deal`, from this prior on.
-
-        If it is a random one, each prior is dealt to a row with probability m / K, whether it is
-        valid there or not; and to as many rows of a batch as any other, give or take one.
-        """
-        (rows, priors), m = batch.next_advice.valid.shape, self.heads_per_row or 0
-        turns = (first + jnp.arange(rows * m, dtype=jnp.int32)) % priors
-        whose = turns.reshape(rows, m)
-        some = jax.vmap(Advice.only)(batch.next_advice, whose)
-        return batch._replace(next_advice=some, whose=whose)
+        return in_turns(batch, m, jax.random.randint(key, (), 0, priors, jnp.int32))
 
     def targets(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
         """T^pi_gamma and T^mu_i_gbar under Eq. (1), each with the smaller of its twins."""
@@ -196,3 +184,16 @@ class HybridCritic(Critic):
         """r + gamma_v Q_v(s', a_v) for the task policy's head, which comes first, and others."""
         values = values.at[0].add(self.entropy_bonus(agent, following))
         return t.reward + discounts * (1.0 - t.terminated) * values
+
+
+def in_turns(batch: Transition, m: int, first: Int[Array, ""]) -> Transition:
+    """The advice of m priors in each row, who take turns from this one on.
+
+    If it is a random one, each prior is dealt to a row with probability m / K, whether it is valid
+    there or not; and to as many rows of a batch as any other, give or take one.
+    """
+    rows, priors = batch.next_advice.valid.shape
+    turns = (first + jnp.arange(rows * m, dtype=jnp.int32)) % priors
+    whose = turns.reshape(rows, m)
+    some = jax.vmap(Advice.only)(batch.next_advice, whose)
+    return batch._replace(next_advice=some, whose=whose)

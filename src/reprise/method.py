@@ -160,8 +160,8 @@ class Method:
             return self.critic.targets(agent, t, following, k)
 
         keys = jax.random.split(key, len(batch.reward))
-        k_deal, needs_all = jax.random.fold_in(key, len(keys)), self.actor.hears
-        dealt = batch if needs_all else self.critic.deal(batch, k_deal)
+        k_deal = jax.random.fold_in(key, len(keys))  # `split` has given out those before it
+        dealt = batch if self.actor.hears else self.critic.deal(batch, k_deal)
         targets = jax.vmap(target)(dealt, noise, keys)
         more = jax.vmap(partial(jax.random.fold_in, data=1))(keys)
 

@@ -18,7 +18,7 @@ PACE = float(os.environ["CHECKPOINT_SECONDS"])
 
 def linger(event: str, args: tuple[Any, ...]) -> None:
     """Before a checkpoint becomes visible; the rows it vouches for are on disk."""
-    if event == "os.rename" and PurePath(args[1]).name.startswith("step-"):
+    if event == "os.rename" and PurePath(os.fsdecode(args[1])).name.startswith("step-"):
         time.sleep(PACE)
 
 

@@ -125,9 +125,11 @@ def test_a_crowd_of_priors_is_judged_as_a_few_of_them_are(monkeypatch: pytest.Mo
     own = jnp.linspace(-0.9, 0.9, spec.policies)[:, None]
     told = agent, one_transition(1.0, spec.priors), everybody(own), KEY
     assert mapped_over(spec.policies) is not jax.vmap
-    crowd = critic.targets(*told)
+    crowd, shape = critic.targets(*told), jax.make_jaxpr(lambda *t: critic.targets(*t))(*told)
+    assert "scan" in str(shape), "one by one"
     monkeypatch.setattr(networks, "CROWD", spec.policies)
-    few = critic.targets(*told)
+    few, shape = critic.targets(*told), jax.make_jaxpr(lambda *t: critic.targets(*t))(*told)
+    assert "scan" not in str(shape), "at once"
     np.testing.assert_allclose(crowd.values, few.values, rtol=1e-5)
     assert len(np.unique(np.asarray(few.values))) == spec.policies
 

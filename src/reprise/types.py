@@ -73,8 +73,7 @@ class Advice(NamedTuple):
 
     def only(self, some: Int[Array, "some"]) -> Advice:
         """What these priors say about one state."""
-        says = Gaussian(self.says.mean[some], self.says.log_std[some])
-        return Advice(says, self.valid[some])
+        return jax.tree.map(lambda leaf: leaf[some], self)
 
 
 class Place(NamedTuple):

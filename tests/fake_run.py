@@ -102,9 +102,11 @@ def _evaluations(path: Path, middle: int, steps: int, rng: np.random.Generator) 
         success = round(float(np.clip(1 / (1 + np.exp(-(step - middle) / 2500)), 0, 1)) * 20) / 20
         value = 9 * success + 2 * np.exp(-step / 2e4) + rng.normal(0, 0.15)
         rows.append([step, 20, success, 0.9 * success, 120 if success else "", 95 * success,
-                     12, 9 * success, value])  # fmt: skip
+                     12, 9 * success, value, 0.9 * success, 0.8 * success, 85 * success]
+                    )  # fmt: skip
     header = ["step", "episodes", "success_any", "success_last", "first_success_step",
-              "return_mean", "return_std", "return_discounted", "value_start"]  # fmt: skip
+              "return_mean", "return_std", "return_discounted", "value_start",
+              "sampled_success_any", "sampled_success_last", "sampled_return_mean"]  # fmt: skip
     write_table(path, header, rows)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -19,7 +19,43 @@ from toys import batch
 Formula = Callable[[jax.Array, jax.Array], jax.Array]
 
 
-class FormulaQ(eqx.Module):
+class GivenQ(eqx.Module):
+    """What a Q-network does besides giving values, for one whose values are written by hand."""
+
+    sizes: ClassVar[tuple[int, int]] = (2, 1)
+    """Of observations and actions."""
+
+    def __call__(self, obs: jax.Array, action: jax.Array) -> jax.Array:
+        raise AssertionError("a subclass gives the values")
+
+    @property
+    def heads(self) -> int:
+        """As many as there are values."""
+        return len(self(*map(jnp.zeros, self.sizes)))
+
+    def possible(self, values: jax.Array, heads: Any = None) -> jax.Array:
+        """Any value is possible."""
+        return values
+
+    def own(
+        self, obs: jax.Array, actions: jax.Array, heads: Any = None, each: Any = jax.vmap
+    ) -> jax.Array:
+        """Each head at its own action; one head judges everybody."""
+        values = each(lambda action: self(obs, action))(actions)
+        values = values if heads is None else values[:, heads]
+        return values[:, 0] if values.shape[1] == 1 else jnp.diagonal(values)
+
+    def losses(self, obs: Any, action: Any, targets: Any, heads: Any = None) -> jax.Array:
+        """Half of the squared errors."""
+        values = self(obs, action)
+        return 0.5 * ((values if heads is None else values[heads]) - targets) ** 2
+
+    def leading(self) -> GivenQ:
+        """Nothing is spared by leaving heads out."""
+        return self
+
+
+class FormulaQ(GivenQ):
     """Q(s, a) as a formula with one value per head, plus each twin's own level."""
 
     level: jax.Array
@@ -27,10 +63,6 @@ class FormulaQ(eqx.Module):
 
     def __call__(self, obs: jax.Array, action: jax.Array) -> jax.Array:
         return self.formula(obs, action) + self.level
-
-    def leading(self) -> FormulaQ:
-        """Nothing is spared by leaving heads of a formula out."""
-        return self
 
 
 def formula(one: Formula, *levels: float) -> tuple[FormulaQ, ...]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from reprise.theory import tabular
 from reprise.theory.tabular import Mdp
+from stubs import GivenQ
 
 S, A = 5, 3
 
 
-class TableQ(eqx.Module):
+class TableQ(GivenQ):
     """Q as a table: states and actions arrive as one-hot vectors."""
+
+    sizes = (S, A)
 
     table: jax.Array
 

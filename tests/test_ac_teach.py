@@ -258,7 +258,7 @@ def test_a_head_learns_from_its_own_share_of_the_transitions_and_always_the_same
 
 def test_the_loss_of_the_heads_is_the_square_of_the_errors_they_see() -> None:
     net, critic = network(MixtureCritic()), MixtureCritic()
-    targets = counted(2.0)
+    targets = counted(*[2.0] * 5)
     masks = [np.asarray(jax.random.bernoulli(identity(some(n)), 0.8, (5,))) for n in range(8)]
     assert not all(mask.all() for mask in masks)
     for n, mask in enumerate(masks):

@@ -18,7 +18,7 @@ from reprise.methods import ABLATIONS, METHODS
 ROOT = Path(__file__).parent.parent
 SOURCE = Path(reprise.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
-LINES, BODY, ARGUMENTS, NAMES = 200, 30, 5, 18
+LINES, BODY, ARGUMENTS, NAMES = 300, 30, 5, 18
 
 MANY_ARGUMENTS: dict[str, str] = {}
 """Functions with more positional arguments than the budget, each with its reason."""
@@ -62,7 +62,7 @@ def test_the_source_is_found() -> None:
 
 
 @each_module()
-def test_a_module_has_at_most_200_lines(path: Path) -> None:
+def test_a_module_has_at_most_300_lines(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= LINES
 
 

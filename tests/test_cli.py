@@ -458,6 +458,7 @@ EVAL = [
     "step", "episodes", "success_any", "success_last", "first_success_step", "return_mean",
     "return_std",
 ]  # fmt: skip
+DRAWN = ["sampled_success_any", "sampled_success_last", "sampled_return_mean"]
 
 
 def test_the_csv_headers_are_the_contracts(reused: tuple[Path, Said]) -> None:
@@ -467,7 +468,7 @@ def test_the_csv_headers_are_the_contracts(reused: tuple[Path, Said]) -> None:
     use, value = [f"use_{n}" for n in names], [f"value_{n}" for n in names]
     score, bonus = [f"score_{n}" for n in names], [f"bonus_{n}" for n in names]
     assert header(folder / "metrics.csv") == [*METRICS, *use, *value]
-    assert header(folder / "eval.csv") == [*EVAL, "return_discounted", "value_start"]
+    assert header(folder / "eval.csv") == [*EVAL, "return_discounted", "value_start", *DRAWN]
     assert header(folder / "switches.csv") == ["step", "episode", "t", "from", "to", *score, *bonus]
     assert header(folder / "tracks.csv") == ["step", "episode", "t", "policy", "x", "y"]
 

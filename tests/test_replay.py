@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import numpy as np
 import pytest
@@ -114,3 +116,75 @@ def test_advice_in_the_buffer_is_what_the_priors_say_there() -> None:
     for obs, said in ((rows.obs, rows.advice), (rows.next_obs, rows.next_advice)):
         fresh = library(obs, 1)
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6), said, fresh)
+
+
+def episodes(buffer: ReplayBuffer, *told: tuple[int, float, float]) -> None:
+    """Episodes of some lengths, with whether they succeeded and what they earned."""
+    for length, success, total in told:
+        for _ in range(length):
+            buffer.add(item(buffer.added))
+        buffer.episode_ended(length, success, total)
+
+
+def rows_of(buffer: ReplayBuffer, share: float) -> tuple[list[int], int]:
+    sample = buffer.sample(400, share)
+    return np.asarray(sample.unpack()["n"]).tolist(), int(sample.best)
+
+
+def test_a_share_of_each_sample_is_of_the_episodes_that_succeeded() -> None:
+    buffer = ReplayBuffer(1_000, item(0), 3)
+    episodes(buffer, (50, 0.0, 90.0), (20, 1.0, 5.0), (30, 0.0, 99.0), (10, 1.0, 1.0))
+    rows, best = rows_of(buffer, 0.25)
+    good = {*range(50, 70), *range(100, 110)}
+    assert best == 100
+    assert set(rows[:100]) <= good
+    counts = np.bincount(rows[:100], minlength=110)[sorted(good)]
+    assert counts.sum() == 100 and (counts > 0).sum() > 20, "all of their rows, not a few"
+    assert not set(rows[100:]) <= good, "the rest are drawn from everything"
+
+
+def test_where_nobody_says_what_success_is_the_highest_returns_are_best() -> None:
+    buffer = ReplayBuffer(1_000, item(0), 3)
+    episodes(buffer, *((10, float("nan"), float(i)) for i in range(20)))
+    rows, best = rows_of(buffer, 0.5)
+    assert best == 200
+    assert set(rows[:200]) <= set(range(180, 200)), "the best tenth: episodes 18 and 19"
+
+
+@pytest.mark.parametrize("told", [(), ((30, 0.0, 10.0),), ((9, float("nan"), 1.0),) * 5])
+def test_without_anything_that_stands_out_a_sample_is_uniform(told: Any) -> None:
+    buffer = ReplayBuffer(1_000, item(0), 3)
+    episodes(buffer, (40, *((0.0, 5.0) if not told or told[0][1] == 0.0 else told[0][1:])), *told)
+    rows, best = rows_of(buffer, 0.5)
+    assert best == 0
+    assert len(set(rows)) > 0.9 * buffer.added
+
+
+@given(
+    capacity=st.integers(5, 60), seed=st.integers(0, 5),
+    lengths=st.lists(st.tuples(st.integers(1, 20), st.booleans()), min_size=1, max_size=12),
+)  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_rows_of_the_best_that_were_overwritten_are_not_drawn(
+    capacity: int, seed: int, lengths: list[tuple[int, bool]]
+) -> None:
+    buffer, good = ReplayBuffer(capacity, item(0), seed), set[int]()
+    for length, success in lengths:
+        start = buffer.added
+        episodes(buffer, (length, float(success), 1.0))
+        good |= set(range(start, buffer.added)) if success else set()
+    rows, best = rows_of(buffer, 0.5)
+    kept = set(range(buffer.added - len(buffer), buffer.added))
+    assert set(rows) <= kept
+    assert set(rows[:best]) <= good & kept
+    assert best > 0 or not good & kept or not set(range(buffer.added)) <= kept
+
+
+def test_the_best_episodes_are_remembered_exactly() -> None:
+    one, two = (ReplayBuffer(100, item(0), 5) for _ in range(2))
+    for buffer in (one, two):
+        episodes(buffer, (20, 1.0, 1.0), (30, 0.0, 2.0), (10, 1.0, 3.0))
+    two.highlights.put(one.highlights.episodes.copy())
+    two.rng.bit_generator.state = one.rng.bit_generator.state
+    for _ in range(3):
+        assert rows_of(one, 0.5) == rows_of(two, 0.5)

@@ -105,7 +105,7 @@ def test_figures_hold_what_their_data_hold(smec: Path, scratch: Path) -> None:
     run, paint = runs[0], colors(cast(runs))
     curve = figures.learning_curve(runs, paint)
     assert len(curve.axes) == 2
-    assert len(curve.axes[0].lines) == 2 + 3  # two runs, three priors on their own
+    assert len(curve.axes[0].lines) == 2 * 2 + 3  # two runs, two ways to act; three priors
     layers = figures.utilization(run.metrics, paint).axes[0].collections
     assert len(layers) == 5  # four policies and the warm-up
     honesty, scores = figures.values(run.eval, run.metrics, paint).axes

@@ -19,7 +19,8 @@ from toys import batch, same, small
 SPEC = Spec(2, 1, 3)
 METHOD = small(smec(10, 1.0))
 ROWS = batch(SPEC)
-DECISION, LESSON = Chances(METHOD, SPEC, len(ROWS.reward), 0)(0)
+CHANCES = Chances(METHOD, SPEC, len(ROWS.reward), 0)
+DECISION, LESSON = CHANCES.decision(0), CHANCES.update(0)
 
 
 def test_what_was_taken_apart_is_put_together_again() -> None:
@@ -56,7 +57,8 @@ def test_sampled_priors_have_noise_of_their_own() -> None:
     plan, key = Plan.start(SPEC).begin(), jax.random.key(3)
     agent = METHOD.init(jax.random.key(0), SPEC)
     loud = replace(METHOD, stochastic_priors=True)
-    (deciding, _), (learning, _) = Chances(loud, SPEC, 8, 0)(0)
+    chances = Chances(loud, SPEC, 8, 0)
+    deciding, learning = chances.decision(0)[0], chances.update(0)[0]
     assert deciding.shape == (4, 1) and learning.shape == (2, 8, 4, 1)
     scores = [m.act(agent, plan, told.obs, told.advice, key)[0].score for m in (METHOD, loud)]
     assert not same(scores[0][1:], scores[1][1:])

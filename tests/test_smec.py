@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -23,7 +22,7 @@ from reprise.theory import tabular
 from reprise.theory.tabular import Mdp
 from reprise.train import RewardSignWarning, train
 from reprise.types import Advice, Spec, Transition
-from stubs import counted
+from stubs import GivenQ, counted
 from tables import A, S, TableQ, world
 from toys import BRISK, batch, blank_plan, line, priors, raw, reporting, same, small, with_output
 
@@ -90,7 +89,7 @@ def test_gbar_is_epsilon_to_the_one_over_h() -> None:
     assert HybridCritic(horizon=None).gbar == 0.99
 
 
-class SlopeQ(eqx.Module):
+class SlopeQ(GivenQ):
     """Head i says slope_i times the action, plus a level."""
 
     slope: jax.Array
@@ -277,7 +276,7 @@ def test_s8_without_priors_smec_is_scratch_bit_for_bit(steps: int) -> None:
 
 
 def test_s9_the_choice_follows_the_state_in_which_it_is_made() -> None:
-    class StateQ(eqx.Module):
+    class StateQ(GivenQ):
         """Policy 0 is good where obs[0] > 0, policy 1 where it is not."""
 
         sign: jax.Array
@@ -350,7 +349,7 @@ def test_each_policy_is_judged_at_its_own_draws_and_one_that_does_not_vary_once(
             seen.append((scene.judge(6), scene.proposals.actions))
             return super().select(agent, plan, scene, key)
 
-    (noise, keys), _ = Chances(method, spec, 1, 0)(0)
+    noise, keys = Chances(method, spec, 1, 0).decision(0)
     watched = replace(method, planner=Spy())
     watched.decide(agent, Plan.start(spec).begin(), t.obs, t.advice, (noise, keys))
     values, actions = seen[0]

@@ -48,7 +48,7 @@ class Action:
 def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What a loop does, in order, with a method that learns nothing."""
     said: list[str] = []
-    step, sample = Arena.step, ReplayBuffer.sample
+    step, sample = Arena.step, ReplayBuffer.draw
 
     def act(self: Sealed, method: Method, plan: Plan, *rest: Any) -> tuple[Plan, Action]:
         said.append("act")
@@ -58,11 +58,11 @@ def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         said.append("step")
         return step(self, action)
 
-    def drawn(self: ReplayBuffer, n: int) -> Any:
+    def drawn(self: ReplayBuffer, n: int, share: float) -> Any:
         said.append("draw")
-        return sample(self, n)
+        return sample(self, n, share)
 
-    monkeypatch.setattr(ReplayBuffer, "sample", drawn)
+    monkeypatch.setattr(ReplayBuffer, "draw", drawn)
     monkeypatch.setattr(Sealed, "act", act)
     monkeypatch.setattr(Arena, "step", stepped)
     return said

@@ -38,6 +38,7 @@ RUNS = {
     "value-accuracy": 2 * 2 * 5,
     "cost": (8 + 5 + 5) * 5,
     "sampled-heads": 4 * 3 * 5,
+    "backbone": 9 * 2 * 5,
     "continual": 2 * 6 * 5,
     "zero-shot": 15,
 }
@@ -80,7 +81,8 @@ def test_recipes_survive_json() -> None:
 
 def test_sensitivity_changes_h_in_both_places_and_c_in_one() -> None:
     lengths = {c.label: c.run.method for c in suite("sensitivity-h", SMOKE).cells}
-    for label, h in {"h=H/50": 10, "h=H/20": 25, "h=H/10": 50, "h=H/5": 100}.items():
+    # In decisions, each of which is held for two steps.
+    for label, h in {"h=H/50": 5, "h=H/20": 12, "h=H/10": 25, "h=H/5": 50}.items():
         assert lengths[label].planner.commit == lengths[label].critic.horizon == h  # type: ignore[attr-defined]
     coefficients = [c.run.method.planner.ucb for c in suite("sensitivity-c", SMOKE).cells]  # type: ignore[attr-defined]
     assert coefficients == [1.0, 5.0, 20.0, 50.0]
@@ -105,6 +107,22 @@ def test_value_accuracy_compares_values() -> None:
         assert {c.run.schedule.value_states for c in cells} == {states}
     others = [c for name in FIGURES if name != "value-accuracy" for c in suite(name, SMALL).cells]
     assert {c.run.schedule.value_states for c in others} == {0}
+
+
+def test_the_backbone_differs_in_one_ingredient_at_a_time() -> None:
+    cells = [c for c in suite("backbone", SMALL).cells if c.run.task == "antmaze/u"]
+    lines = {c.label: c.run for c in cells if c.run.seed == 0}
+    whole = lines.pop("smec")
+    assert len(lines) == 8 and len({run.id for run in lines.values()} | {whole.id}) == 9
+    uniform = lines.pop("uniform replay")
+    assert uniform.schedule == replace(whole.schedule, success_share=0.0)
+    assert all(run.schedule == whole.schedule for run in lines.values())
+    for name, field in (("no imitation", "imitation"), ("doubt of promises", "planner")):
+        same = {field: getattr(whole.method, field)}
+        assert replace(lines.pop(name).method, **same) == whole.method
+    assert all(
+        replace(run.method, critic=whole.method.critic) == whole.method for run in lines.values()
+    )
 
 
 # A part of a suite.

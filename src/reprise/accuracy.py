@@ -188,5 +188,7 @@ def moments(seed: int, schedule: Schedule, interval: int) -> frozenset[int]:
     Even ones would meet every episode of a fixed length at the same few places.
     """
     rng = np.random.default_rng([seed, VALUES, interval])
-    drawn = rng.choice(schedule.evaluate_every, schedule.value_states, replace=False)
-    return frozenset(1 + interval * schedule.evaluate_every + int(place) for place in drawn)
+    held = schedule.action_repeat
+    drawn = rng.choice(schedule.evaluate_every // held, schedule.value_states, replace=False)
+    begin = interval * schedule.evaluate_every
+    return frozenset(begin + held * (1 + int(place)) for place in drawn)

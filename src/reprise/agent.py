@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -13,6 +14,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from reprise.networks import Ensemble
 from reprise.types import Advice, PyTree, Spec
+from reprise.values import Bounds
 
 
 class Agent(eqx.Module):
@@ -34,9 +36,27 @@ class Agent(eqx.Module):
         return jnp.exp(self.log_alpha)
 
 
+def within(agent: Agent, bounds: Bounds) -> Agent:
+    """The same agent, whose values have other bounds."""
+
+    def bounded(critics: Ensemble) -> Ensemble:
+        # An array for each: update donates its input and one buffer cannot be donated twice.
+        own = [jax.tree.map(jnp.array, bounds) for _ in critics]
+        return eqx.tree_at(lambda nets: [net.bounds for net in nets], critics, own)
+
+    return replace(agent, critic=bounded(agent.critic), target=bounded(agent.target))
+
+
 def flat_adam(rate: float) -> optax.GradientTransformation:
     """Adam on one long vector: to visit sixty small arrays takes longer than to move them."""
     return optax.flatten(optax.adam(rate))
+
+
+MEMORY = 0.1
+"""How much the last time counts in the running means of what was promised and kept."""
+
+TRIFLE = 1e-3
+"""Promises as small as this are believed."""
 
 
 class Plan(NamedTuple):
@@ -61,6 +81,16 @@ class Plan(NamedTuple):
     score: Float[Array, "policies"]
     bonus: Float[Array, "policies"]
     """The last selection's values and UCB terms, kept for the record."""
+    promise: Float[Array, ""]
+    """What the task policy was judged to be worth when it last got control; NaN: it has not."""
+    earned: Float[Array, ""]
+    """The rewards since the last selection, discounted to that moment."""
+    due: Float[Array, ""]
+    """gamma^k, k steps after the last selection."""
+    promised: Float[Array, ""]
+    """What the task policy should have earned each time it had control, running mean."""
+    kept: Float[Array, ""]
+    """What it did earn, running mean."""
 
     @classmethod
     def start(cls, spec: Spec) -> Plan:
@@ -68,7 +98,9 @@ class Plan(NamedTuple):
         n = spec.policies
         zero, blank = np.zeros((), np.int32), np.zeros(n, np.float32)
         counts = np.zeros(n, np.int32), np.zeros((n + 1, n), np.int32)
-        return cls(np.int32(n), *(zero,) * 6, *counts, blank, blank)  # pyright: ignore
+        unknown, none, whole = np.float32(np.nan), np.float32(0.0), np.float32(1.0)
+        promises = unknown, none, whole, none, none
+        return cls(np.int32(n), *(zero,) * 6, *counts, blank, blank, *promises)  # pyright: ignore
 
     def begin(self) -> Plan:
         """A new episode: whatever was intended is over, and nobody precedes the first choice."""
@@ -76,7 +108,33 @@ class Plan(NamedTuple):
         zero = np.zeros((), np.int32)
         episode = np.int32(self.episode + 1)
         fresh = self._replace(policy=nobody, remaining=zero, clock=zero, episode=episode)
-        return fresh._replace(held=zero, refused=zero)
+        return fresh._replace(held=zero, refused=zero, promise=np.float32(np.nan))
+
+    def earn(self, reward: float, gamma: float) -> Plan:
+        """One more reward."""
+        with np.errstate(over="ignore"):  # a loss will say so
+            earned = np.float32(self.earned + self.due * reward)
+        return self._replace(earned=earned, due=np.float32(gamma * self.due))  # pyright: ignore
+
+    def settle(self, value: Any, terminated: Any = False) -> Plan:
+        """Compare what the task policy promised with what it earned while it had control.
+
+        Who is worth V(s) and k steps later V(s') should have earned V(s) - gamma^k V(s').
+        """
+        owed = self.promise - jnp.where(terminated, 0.0, self.due * value)
+
+        def follow(mean: Any, latest: Any) -> Any:
+            return jnp.where(jnp.isfinite(owed), mean + MEMORY * (latest - mean), mean)
+
+        return self._replace(
+            promised=follow(self.promised, owed), kept=follow(self.kept, self.earned)
+        )
+
+    @property
+    def trust(self) -> Float[Array, ""]:
+        """The part of its promises that the task policy has lately kept, at most 1."""
+        kept = jnp.maximum(self.kept, 0.0)
+        return (kept + TRIFLE) / (jnp.maximum(self.promised, kept) + TRIFLE)
 
     def tick(self) -> Plan:
         """One step of the environment has passed."""
@@ -90,6 +148,8 @@ class Plan(NamedTuple):
             remaining=jnp.asarray(steps, jnp.int32),
             held=jnp.zeros((), jnp.int32),
             refused=jnp.zeros((), jnp.int32),
+            earned=jnp.zeros(()),
+            due=jnp.ones(()),
             chosen=self.chosen.at[policy].add(1),
             switched=self.switched.at[self.policy, policy].add(1),
         )

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from reprise import files
@@ -23,23 +26,33 @@ EVALUATION, ZERO_SHOT = 1, 2
 def judge(
     method: Method, agent: Agent, priors: Priors, where: Task | Stage, seeds: Sequence[int]
 ) -> Evaluation:
-    """The task policy alone, deterministic, with head 0's claim beside what it really earns."""
-    act = task_policy(method, agent.actor, priors)
+    """The task policy alone: its mode, with head 0's claim beside it, and its drawn actions."""
 
     def value(obs: np.ndarray, actions: np.ndarray) -> np.ndarray:
         return np.asarray(method.value(agent, obs, actions))
 
-    return evaluate(act, where, seeds, gamma=method.critic.discount, value=value)
+    gamma = method.critic.discount
+    mode = task_policy(method, agent.actor, priors)
+    drawn = task_policy(method, agent.actor, priors, seed=seeds[0])
+    found = evaluate(mode, where, seeds, gamma=gamma, value=value)
+    return found.beside(evaluate(drawn, where, seeds, gamma=gamma))
 
 
-def task_policy(method: Method, actor: Any, priors: Priors) -> Act:
-    """A learned actor as a function of observations."""
+def task_policy(method: Method, actor: Any, priors: Priors, seed: int | None = None) -> Act:
+    """A learned actor as a function of observations: its mode, or draws with a seed."""
     heard = method.advisers(actor, priors)
 
     def act(obs: np.ndarray) -> np.ndarray:
         return np.asarray(method.mode(actor, obs, heard(obs, 0)))
 
-    return act
+    if seed is None:
+        return act
+    keys = map(partial(jax.random.fold_in, jax.random.key(seed)), count())
+
+    def draw(obs: np.ndarray) -> np.ndarray:
+        return np.asarray(method.sample(actor, obs, heard(obs, 0), next(keys)))
+
+    return draw
 
 
 def zero_shot(

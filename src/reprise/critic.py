@@ -1,24 +1,29 @@
-"""How a method evaluates: the critics of SAC and of SMEC. Eq. (1) is here."""
+"""How a method evaluates: the critics of SAC and of SMEC. Eq. (1) is here and in `values`."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from reprise.agent import Agent, Proposals
-from reprise.errors import require
-from reprise.networks import Ensemble, Mlp, QNetwork, ensemble_values, mapped_over
+from reprise.errors import UserError, require
+from reprise.networks import PARTS, Ensemble, Mlp, QNetwork, mapped_over, part_of
 from reprise.types import Advice, Spec, Transition
+from reprise.values import Bounds, Representation, Scalar, backup, possible
+
+UNSEEN = (-1e-6, 1e-6)
+"""The range of rewards before the first one is seen, where a task declares none."""
 
 
 class Targets(NamedTuple):
-    """What every head should say about a transition, and how much its error counts."""
+    """A value for every head, such as what it should say, and how much its error counts."""
 
     values: Float[Array, "*batch heads"]
     weights: Float[Array, "*batch heads"]
@@ -41,44 +46,119 @@ class Critic(ABC):
     """Normalize the hidden layers; without it sparse tasks can collapse."""
     entropy_backup: bool = False
     """Add SAC's entropy bonus to head 0's target (the paper's Eq. 1 has none)."""
+    values: Representation = field(default_factory=Scalar)
+    """How head 0 says what its value is."""
+    other_values: Representation = field(default_factory=Scalar)
+    """How other heads do, if there are any: the values of priors, over short horizons."""
+    steps: int = 1
+    """Steps before head 0's target bootstraps, as long as the task policy keeps control."""
+    other_steps: int = 1
+    """The same for a prior's head, as long as that prior keeps control."""
+    bounded: bool = False
+    """Keep values and their targets within what the rewards allow."""
+    reward_range: tuple[float, float] | None = None
+    """The least and the greatest reward of one action; None: judged by the returns seen so far."""
+    reward_once: bool = False
+    """Whether the reward comes once, with the end of the episode."""
 
     hears: ClassVar[bool] = False
     """Whether its targets depend on what the priors say in s'."""
 
     def __post_init__(self) -> None:
         require(self, "between 0 and 1", "discount")
-        require(self, "positive", "ensemble", "hidden")
+        require(self, "positive", "ensemble", "hidden", "steps", "other_steps")
+        if self.reward_range and not self.reward_range[0] < self.reward_range[1]:
+            raise UserError(f"reward-range is {self.reward_range}; the first must be the smaller")
+        if self.bounded and self.entropy_backup:
+            raise UserError("entropy-backup leads out of the bounds; add --critic.no-bounded")
+        plain = isinstance(self.values, Scalar) and isinstance(self.other_values, Scalar)
+        if not self.bounded and not plain:
+            raise UserError("bounded is False; categorical values need bounds")
 
     @abstractmethod
     def heads(self, spec: Spec) -> int:
         """How many values the network gives."""
 
     @abstractmethod
+    def outlook(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
+        """What each head expects from s' on; `following` are the proposals there."""
+
     def targets(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
-        """One target per head for one transition; `following` are the proposals in s'."""
+        """What each head should say about one transition, Eq. (1), as far as it is possible."""
+        expected, network = self.outlook(agent, t, following, key), agent.target[0]
+        discounts = self.discounts(network.heads)
+        known = jnp.arange(len(expected.values)) if expected.heads is None else expected.heads
+        values = backup(t.reward, discounts[known], t.terminated, expected.values)
+        return expected._replace(values=network.possible(values, known))
+
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether its targets need more than one step."""
+        return max(self.steps, self.other_steps) > 1
+
+    def look_ahead(
+        self, agent: Agent, t: Transition, targets: Targets, then: Proposals, key: Array
+    ) -> Targets:
+        """The same targets, but for the head of who acted: sum_j d^j r_j + d^k V(s_{t+k}).
+
+        Only this head's policy took those k steps; `then` are the proposals after them.
+        """
+        far, network = t.ahead, agent.target[0]
+        assert far is not None, "only a transition that knows what followed"
+        mine = jnp.clip(t.source, 0, network.heads - 1)
+        discount = self.discounts(network.heads)[mine]
+        later = t._replace(next_obs=far.obs, next_advice=far.advice, whose=None)
+        value = self.outlook(agent, later, then, key).values[mine]
+        earned = jnp.sum(discount ** jnp.arange(far.rewards.size) * far.rewards)
+        total = backup(earned, discount**far.steps, far.terminated, value)
+        heads = targets.heads
+        known = jnp.arange(len(targets.values)) if heads is None else heads
+        values = jnp.where(known == t.source, total, targets.values)
+        return targets._replace(values=network.possible(values, known))
 
     def discounts(self, policies: int) -> Float[Array, "policies"]:
         """The discount at which each policy is judged."""
         return jnp.full(policies, self.discount)
 
+    def bounds(self, spec: Spec) -> Bounds | None:
+        """Which values each head can have; where rewards are unknown they are widened later."""
+        if not self.bounded:
+            return None
+        rewards, discounts = self.reward_range or UNSEEN, self.discounts(self.heads(spec))
+        return possible(rewards, self.reward_once, discounts)
+
     def init(self, key: Array, spec: Spec) -> Ensemble:
         """Networks that have learned nothing, each from weights of its own."""
-        sizes = (spec.obs + spec.action, *self.hidden, self.heads(spec))
         members = jax.random.split(key, self.ensemble)
-        return tuple(QNetwork(Mlp(sizes, member, self.layer_norm)) for member in members)
+        return tuple(self._network(member, spec) for member in members)
+
+    def _network(self, key: Array, spec: Spec) -> QNetwork:
+        values, bounds = (self.values, self.other_values), self.bounds(spec)
+        width = values[0].width
+        sizes = (spec.obs + spec.action, *self.hidden)
+        last = width + (self.heads(spec) - 1) * values[1].width
+        body = Mlp((*sizes, last), key, self.layer_norm)
+        weight = body.layers[-1].weight
+        parts = [
+            representation.begin(weight[:, columns], part_of(bounds, part))
+            for representation, columns, part in zip(
+                values, (slice(0, width), slice(width, None)), PARTS, strict=True
+            )
+        ]
+        first = tuple(jnp.concatenate(both, axis=-1) for both in zip(*parts, strict=True))
+        spots = lambda net: (net.layers[-1].weight, net.layers[-1].bias)  # noqa: E731
+        return QNetwork(eqx.tree_at(spots, body, first), bounds, values)
 
     def judge(
         self,
         critics: Ensemble,
         obs: Float[Array, "obs"],
         actions: Float[Array, "policies action"],
+        heads: Int[Array, "policies"] | None = None,
         each: Callable[..., Any] = jax.vmap,
     ) -> Float[Array, "ensemble policies"]:
-        """Q^v(s, a_v) for every policy v: each head at its own policy's action."""
-        values = each(lambda action: ensemble_values(critics, obs, action))(actions)
-        if values.shape[2] == 1:  # one head judges everybody
-            return values[:, :, 0].T
-        return jnp.diagonal(values, axis1=0, axis2=2)
+        """Q^v(s, a_v) for every policy v, or these: each head at its own policy's action."""
+        return jnp.stack([critic.own(obs, actions, heads, each) for critic in critics])
 
     def deal(self, batch: Transition, key: Array) -> Transition:
         """Which priors teach their heads by which row: all by all, unless told otherwise.
@@ -91,11 +171,11 @@ class Critic(ABC):
         self, critics: Ensemble, t: Transition, targets: Targets, key: Array
     ) -> Float[Array, ""]:
         """J(theta), Eq. (1), for one transition: a sum over heads and twins."""
-        values = ensemble_values(critics, t.obs, t.action, targets.heads)
-        errors = values - targets.values[None]
-        weights = targets.weights[None]
+        counts = targets.weights > 0.0
         # Absent, not multiplied by zero: what has no weight may be anything.
-        return 0.5 * jnp.sum(weights * jnp.where(weights > 0.0, errors, 0.0) ** 2)
+        wanted = jnp.where(counts, targets.values, 0.0)
+        each = [net.losses(t.obs, t.action, wanted, targets.heads) for net in critics]
+        return jnp.sum(targets.weights[None] * jnp.where(counts[None], jnp.stack(each), 0.0))
 
     def calibrate(self, critics: Ensemble, targets: Targets) -> Ensemble:
         """What the networks keep of a batch's targets besides what they learn from them."""
@@ -113,12 +193,11 @@ class SoftCritic(Critic):
     def heads(self, spec: Spec) -> int:
         return 1
 
-    def targets(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
-        """T^pi_gamma with the smaller of the twins."""
+    def outlook(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
+        """The smaller of the twins at the task policy's action."""
         values = self.judge(agent.target, t.next_obs, following.actions[:1]).min(axis=0)
         values = values + self.entropy_bonus(agent, following)[None]
-        value = t.reward + self.discount * (1.0 - t.terminated) * values[0]
-        return Targets(value[None], following.valid[:1].astype(jnp.float32))
+        return Targets(values, following.valid[:1].astype(jnp.float32))
 
 
 @dataclass(frozen=True)
@@ -161,29 +240,23 @@ class HybridCritic(Critic):
             return batch
         return in_turns(batch, m, jax.random.randint(key, (), 0, priors, jnp.int32))
 
-    def targets(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
-        """T^pi_gamma and T^mu_i_gbar under Eq. (1), each with the smaller of its twins."""
-        discounts = self.discounts(len(following.actions))
+    def outlook(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
+        """The smaller of the twins of each head, at its own policy's action."""
         # A prior that said nothing usable in s' has no target there.
         counts = following.valid.astype(jnp.float32)
         if t.whose is None:
             each = mapped_over(len(counts))
-            values = self.judge(agent.target, t.next_obs, following.actions, each).min(axis=0)
-            return Targets(self.backup(agent, t, following, values, discounts), counts)
+            values = self.judge(agent.target, t.next_obs, following.actions, each=each).min(axis=0)
+            return Targets(self._with_bonus(agent, following, values), counts)
         heads = jnp.concatenate([jnp.zeros(1, jnp.int32), 1 + t.whose])
-        each = jax.vmap(lambda a, v: ensemble_values(agent.target, t.next_obs, a, v[None])[:, 0])
-        values = each(following.actions, heads).min(axis=1)
+        values = self.judge(agent.target, t.next_obs, following.actions, heads).min(axis=0)
         # Dealt with probability m / K, an error that counts K / m times is Eq. (1)'s on average.
         rate = (agent.target[0].heads - 1) / len(t.whose)
         counts = counts * jnp.full(len(heads), rate).at[0].set(1.0)
-        return Targets(self.backup(agent, t, following, values, discounts), counts, heads)
+        return Targets(self._with_bonus(agent, following, values), counts, heads)
 
-    def backup(
-        self, agent: Agent, t: Transition, following: Proposals, values: Array, discounts: Array
-    ) -> Float[Array, "heads"]:
-        """r + gamma_v Q_v(s', a_v) for the task policy's head, which comes first, and others."""
-        values = values.at[0].add(self.entropy_bonus(agent, following))
-        return t.reward + discounts * (1.0 - t.terminated) * values
+    def _with_bonus(self, agent: Agent, following: Proposals, values: Array) -> Array:
+        return values.at[0].add(self.entropy_bonus(agent, following))
 
 
 def in_turns(batch: Transition, m: int, first: Int[Array, ""]) -> Transition:

@@ -25,17 +25,29 @@ def read(method: Method, row: Transition) -> Transition:
     )
 
 
+ACTING, LEARNING_FROM = 0, 1
+"""Purposes that set the randomness of decisions apart from that of updates."""
+
+
 class Chances:
-    """All that is random in a run on the JAX side: the seed and the step decide it alone."""
+    """All that is random in a run on the JAX side: the seed and a count decide it alone."""
 
     def __init__(self, method: Method, spec: Spec, batch: int, seed: int):
         speakers = spec.policies if method.stochastic_priors else 1
         one = speakers, spec.action
-        self._noise = Noise(seed, one, (2, batch, *one))
-        self._keys = Keys(seed, DECIDING + LEARNING)
+        self._acting = Noise(seed, one, purpose=ACTING), Keys(seed, DECIDING, ACTING)
+        rows = (2, batch, *one)
+        self._learning = (
+            Noise(seed, rows, purpose=LEARNING_FROM),
+            Keys(seed, LEARNING, LEARNING_FROM),
+        )
 
-    def __call__(self, step: int) -> tuple[Chance, Chance]:
-        """Of the decision and of the update in this step."""
-        deciding, learning = self._noise(step)
-        keys = self._keys(step)
-        return (deciding, keys[:DECIDING]), (learning, keys[DECIDING:])
+    def decision(self, step: int) -> Chance:
+        """Of the decision in this step."""
+        noise, keys = self._acting
+        return noise(step)[0], keys(step)
+
+    def update(self, number: int) -> Chance:
+        """Of the update with this number."""
+        noise, keys = self._learning
+        return noise(number)[0], keys(number)

@@ -50,6 +50,7 @@ _RULES: dict[str, Callable[[Any], bool]] = {
     "positive": lambda x: isfinite(x) and x > 0,
     "at least 0": lambda x: isfinite(x) and x >= 0,
     "between 0 and 1": lambda x: 0 < x < 1,
+    "at least 0 and below 1": lambda x: 0 <= x < 1,
     "above 0 and at most 1": lambda x: 0 < x <= 1,
     "finite": isfinite,
 }

@@ -26,6 +26,18 @@ class Evaluation(NamedTuple):
     """Mean realized discounted return: what head 0 claims to know."""
     value_start: float
     """Mean of head 0 at the starts of the same episodes."""
+    sampled_success_any: float = float("nan")
+    """The same with actions drawn from the policy, as in training, not its mode."""
+    sampled_success_last: float = float("nan")
+    sampled_return_mean: float = float("nan")
+
+    def beside(self, sampled: Evaluation) -> Evaluation:
+        """This one of the mode, and what the policy earned when its actions were drawn."""
+        return self._replace(
+            sampled_success_any=sampled.success_any,
+            sampled_success_last=sampled.success_last,
+            sampled_return_mean=sampled.return_mean,
+        )
 
 
 class Stage:
@@ -80,7 +92,7 @@ def evaluate(
     finally:
         if stage is not task:  # the caller's own stage stays open
             stage.close()
-    return _summary(tallies, start)
+    return _summary(tallies, start, arenas[0].repeat)
 
 
 def _advance(arena: Arena, action: np.ndarray, tally: _Tally, gamma: float) -> np.ndarray:
@@ -93,8 +105,8 @@ def _advance(arena: Arena, action: np.ndarray, tally: _Tally, gamma: float) -> n
     return step.obs
 
 
-def _summary(tallies: Sequence[_Tally], start: np.ndarray) -> Evaluation:
-    firsts = [t.successes.index(1.0) + 1 for t in tallies if 1.0 in t.successes]
+def _summary(tallies: Sequence[_Tally], start: np.ndarray, repeat: int) -> Evaluation:
+    firsts = [repeat * (t.successes.index(1.0) + 1) for t in tallies if 1.0 in t.successes]
     totals = np.array([t.total for t in tallies])
     return Evaluation(
         episodes=len(tallies),

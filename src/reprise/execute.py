@@ -56,6 +56,7 @@ def execute(
 ) -> Outcome:
     """Run a recipe in a folder: begin it, or continue it exactly where it stopped."""
     listener, priors = listener or Listener(), library(run, trust_code=trust_code)
+    task = task.repeated(run.schedule.action_repeat)
     _fit(priors, task, run)  # before anything is written
     with claimed(folder):
         settle_recipe(run, folder)

@@ -12,8 +12,8 @@ from reprise.report.tables import COLUMNS
 HEAD = ("cell", "label", "method", "task", "seed", "priors")
 """The first columns of every table: which cell a row belongs to."""
 MILESTONES = (
-    "final_success", "best_success", "final_return", "first_success", "steps_to_90",
-    "prior_use_early", "prior_use_late",
+    "final_success", "final_sampled", "best_success", "final_return", "first_success",
+    "steps_to_90", "prior_use_early", "prior_use_late",
 )  # fmt: skip
 COLUMNS_OF = {
     "cells": ("recipe", "steps", "state", "step", "seconds", "needs", "suites", "failure",

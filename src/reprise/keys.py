@@ -10,12 +10,15 @@ import numpy as np
 
 
 class Keys:
-    """Random keys that depend on the seed and the step alone, made a thousand steps at a time."""
+    """Random keys that depend on the seed, the purpose and the step alone, made in advance.
+
+    A step may be any count, such as that of the updates.
+    """
 
     BLOCK = 1024
 
-    def __init__(self, seed: int, count: int):
-        self._root, self._block = jax.random.key(seed), -1
+    def __init__(self, seed: int, count: int, purpose: int = 0):
+        self._root, self._block = jax.random.fold_in(jax.random.key(seed), purpose), -1
         self._count, self._rows = count, np.empty((0, count, 2), np.uint32)
 
     def __call__(self, step: int) -> np.ndarray:
@@ -38,10 +41,10 @@ class Noise:
     BLOCK = 2**20
     """Numbers made at a time, about."""
     STREAM = 2**31 - 1
-    """Sets them apart from the keys of the same seed, which count blocks from 0."""
+    """Sets them apart from the keys of the same seed, whose purposes count from 0."""
 
-    def __init__(self, seed: int, *shapes: tuple[int, ...]):
-        self._root = jax.random.fold_in(jax.random.key(seed), self.STREAM)
+    def __init__(self, seed: int, *shapes: tuple[int, ...], purpose: int = 0):
+        self._root = jax.random.fold_in(jax.random.key(seed), self.STREAM - purpose)
         self._shapes, self._ends = shapes, [0, *accumulate(prod(shape) for shape in shapes)]
         self._steps, self._block = max(1, self.BLOCK // max(1, self._ends[-1])), -1
         self._rows = np.empty((0, 0), np.float32)

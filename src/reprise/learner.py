@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
-import jax
 import numpy as np
 
 from reprise import checkpoint, files, spec
@@ -57,6 +56,7 @@ class Learner:
             label, chosen, self.task.id, self.priors.records, seed, setup.steps, preset,
             setup.schedule,
         )  # fmt: skip
+        self.task = self.task.repeated(setup.schedule.action_repeat)
         self._loop: Loop | None = None
 
     @property
@@ -99,16 +99,8 @@ class Learner:
     ) -> tuple[np.ndarray, None]:
         """The task policy's action for one observation or a batch of them, in the task's box."""
         obs, single = self._box.batch(observation)
-        actor = self.agent.actor
-        if deterministic:
-            actions = task_policy(self.run.method, actor, self.priors)(obs)
-        else:
-            keys = jax.random.split(
-                jax.random.key(np.random.default_rng().integers(2**31)), len(obs)
-            )
-            sample = jax.vmap(lambda o, a, k: actor(o, a).sample(k)[0])
-            advice = self.run.method.advisers(actor, self.priors)(obs, 0)
-            actions = np.asarray(sample(obs, advice, keys))
+        seed = None if deterministic else int(np.random.default_rng().integers(2**31))
+        actions = task_policy(self.run.method, self.agent.actor, self.priors, seed)(obs)
         scaled = np.stack([self._box.rescale(action) for action in actions])
         return (scaled[0] if single else scaled), None
 
@@ -148,7 +140,8 @@ class Learner:
         task = as_task(env) if env is not None else find(run.task)
         learner = cls(run.method, task, library(run, trust_code=trust_code), seed=run.seed)
         learner.run = run
-        arena = task.open()
+        learner.task = task.repeated(run.schedule.action_repeat)
+        arena = learner.task.open()
         loop = begin(
             run.method, arena, learner.priors, run.schedule, steps=run.steps, seed=run.seed
         )

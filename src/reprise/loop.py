@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from reprise.agent import Agent, Plan
+from reprise.agent import Agent, Plan, within
 from reprise.demands import read
 from reprise.errors import UserError
 from reprise.evaluate import success_any
@@ -19,6 +19,50 @@ from reprise.schedule import Schedule
 from reprise.sealed import Sealed
 from reprise.tasks import Arena, Step
 from reprise.types import Advice, Episode, Place, Selection, Spec, Transition
+from reprise.values import Bounds
+
+
+class Extremes:
+    """The least and the greatest discounted return seen so far, at each head's discount.
+
+    What a task's values can be follows from its rewards; where nobody knows those, from this.
+    """
+
+    ROOM = 0.25
+    """How much further than what was seen values may go, relative to its range."""
+
+    def __init__(self, discounts: np.ndarray):
+        self.discounts = discounts
+        self.running = np.zeros_like(discounts)
+        """The discounted sum of the rewards of this episode so far, the latest counting whole."""
+        self.low, self.high = np.zeros_like(discounts), np.zeros_like(discounts)
+        self.grown = False
+        """Whether they have become wider since somebody looked."""
+
+    def note(self, reward: float, over: bool) -> None:
+        """One more reward."""
+        self.running = reward + self.discounts * self.running
+        low, high = np.minimum(self.low, self.running), np.maximum(self.high, self.running)
+        self.grown |= bool((low < self.low).any() or (high > self.high).any())
+        self.low, self.high = low, high
+        if over:
+            self.running = np.zeros_like(self.discounts)
+
+    def capture(self) -> np.ndarray:
+        """Everything in one array, but for whether it has grown."""
+        return np.stack([self.running, self.low, self.high])
+
+    def restore(self, captured: np.ndarray, grown: bool) -> None:
+        """Go on from there."""
+        self.running, self.low, self.high = captured
+        self.grown = grown
+
+    def bounds(self) -> Bounds:
+        """The values that count as possible."""
+        self.grown = False
+        room = self.ROOM * (self.high - self.low) + 1e-6
+        low, high = (x.astype(np.float32) for x in (self.low - room, self.high + room))
+        return Bounds(low, high)  # pyright: ignore
 
 
 class Tally:
@@ -83,6 +127,8 @@ class Loop:
     selected: list[Selection] = field(default_factory=list[Selection])
     made: int = 0
     """Selections made so far."""
+    extremes: Extremes | None = None
+    """The returns seen so far, where nobody knows which are possible."""
     upcoming: Packed | None = None
     """The rows of the next update, if they are drawn already; None whenever the loop reports."""
 
@@ -95,6 +141,11 @@ class Loop:
     def agent(self, agent: Agent) -> None:
         """Go on with another agent."""
         self.sealed = Sealed.of(agent)
+
+    def widen(self) -> None:
+        """Let every head speak of all returns that were seen, where nobody knows their range."""
+        if self.extremes and self.extremes.grown:
+            self.agent = within(self.agent, self.extremes.bounds())
 
     def note_selection(self, before: Plan) -> None:
         """Record the planner's choice if it made one at this step."""
@@ -135,10 +186,13 @@ class Loop:
             self.tally.losses[name] = (total + latest, count + 1)
         self.losses = {}
 
-    def close_episode(self, gamma: float) -> None:
+    def close_episode(self, gamma: float, terminated: bool) -> None:
         """Turn the episode under way into a record, and make room for the next."""
         weights = gamma ** np.arange(len(self.rewards))
+        if terminated:
+            self.plan = self.plan.settle(0.0, True)
         first = self.successes.index(1.0) + 1 if 1.0 in self.successes else -1
+        first = first if first < 0 else first * self.arena.repeat
         success = success_any(self.successes)
         self.ended.append(
             Episode(
@@ -154,6 +208,7 @@ class Loop:
                 track=np.asarray(self.track, np.float32).reshape(-1, 2),
             )
         )
+        self.replay.episode_ended(len(self.rewards), success, self.ended[-1].total)
         self.tally.episodes.append((self.ended[-1].total, success))
         self.tally.finished += 1
         self.forget_episode()
@@ -182,8 +237,11 @@ def begin(
     zero = np.float32(0.0)
     before: Any = (obs, advice, np.int32(0), action, zero, zero)
     row = Transition(*before, obs, advice, Place.of(0, False))  # pyright: ignore
+    agent, critic = method.init(jax.random.key(seed), spec), method.critic
+    learned = critic.bounded and critic.reward_range is None
+    extremes = Extremes(np.asarray(critic.discounts(critic.heads(spec)))) if learned else None
     return Loop(
-        sealed=Sealed.of(method.init(jax.random.key(seed), spec)),
+        sealed=Sealed.of(agent),
         plan=Plan.start(spec),
         replay=ReplayBuffer(min(schedule.capacity, steps), row, seed, read(method, row)),
         arena=arena,
@@ -191,4 +249,5 @@ def begin(
         advice=advice,
         tally=Tally(spec.policies, arena.mishaps),
         faults=Faults.none(spec.priors),
+        extremes=extremes,
     )

@@ -31,21 +31,30 @@ def capture(loop: Loop) -> tuple[dict[str, Any], Arrays]:
     }
     saved = {f"plan.{name}": array for name, array in arrays.named(loop.plan).items()}
     saved |= {f"advice.{name}": array for name, array in arrays.named(loop.advice).items()}
-    saved |= {
+    saved |= _episode(loop) | {
         "obs": loop.obs,
-        "rewards": np.asarray(loop.rewards, np.float64),
-        "successes": np.asarray(loop.successes, np.float64),
-        "sources": np.asarray(loop.sources, np.int64),
-        "track": np.asarray(loop.track, np.float64).reshape(-1, 2),
+        "highlights": loop.replay.highlights.episodes,
         "tally.use": tally.use,
         "tally.value": tally.value,
         "tally.selections": tally.selections,
         "tally.episodes": np.asarray(tally.episodes, np.float64).reshape(-1, 2),
     }
+    if loop.extremes:
+        saved["extremes"], state["grown"] = loop.extremes.capture(), loop.extremes.grown
     snapshot = None if loop.fresh else loop.arena.snapshot()
     if snapshot is not None:
         saved |= {f"arena.{name}": array for name, array in snapshot.items()}
     return state | {"exact": loop.fresh or snapshot is not None}, saved
+
+
+def _episode(loop: Loop) -> Arrays:
+    """The episode under way."""
+    return {
+        "rewards": np.asarray(loop.rewards, np.float64),
+        "successes": np.asarray(loop.successes, np.float64),
+        "sources": np.asarray(loop.sources, np.int64),
+        "track": np.asarray(loop.track, np.float64).reshape(-1, 2),
+    }
 
 
 def restore(loop: Loop, state: dict[str, Any], saved: Arrays) -> None:
@@ -58,6 +67,9 @@ def restore(loop: Loop, state: dict[str, Any], saved: Arrays) -> None:
     loop.plan = arrays.fill(loop.plan, _under(saved, "plan."), "plan")
     loop.advice = arrays.fill(loop.advice, _under(saved, "advice."), "advice")
     loop.obs = saved["obs"].copy()
+    loop.replay.highlights.put(saved["highlights"].copy())
+    if loop.extremes:
+        loop.extremes.restore(saved["extremes"].copy(), state["grown"])
     loop.rewards = [float(x) for x in saved["rewards"]]
     loop.successes = [float(x) for x in saved["successes"]]
     loop.sources = [int(x) for x in saved["sources"]]

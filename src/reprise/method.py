@@ -15,6 +15,7 @@ from reprise.actor import Actor, SoftActor
 from reprise.agent import Agent, Plan, draw_noise, flat_adam, propose
 from reprise.critic import Critic, SoftCritic, Targets
 from reprise.errors import require
+from reprise.networks import ensemble_values, leading
 from reprise.planner import Lesson, Planner, Scene, TaskPolicy
 from reprise.priors import Priors
 from reprise.replay import Packed
@@ -26,6 +27,15 @@ Chance = tuple[Any, Any]
 """Standard normal noise for those who act, and a key for each part that draws more."""
 DECIDING, LEARNING = 2, 3
 """How many random keys a decision and an update take, besides their noise."""
+
+
+def unpacked(rows: Rows) -> Transition:
+    """Rows as a tree of columns, which know whether they are from the best episodes."""
+    if not isinstance(rows, Packed):
+        return rows
+    batch: Transition = rows.unpack()
+    best = jnp.arange(len(batch.reward)) < rows.best
+    return batch._replace(best=best, ahead=rows.ahead)
 
 
 @dataclass(frozen=True)
@@ -45,11 +55,15 @@ class Method:
     """Sample the priors, when they act and in their heads' targets alike; else take the mode."""
     reward_lower_bound: float = 0.0
     """R_min: values are compared as V - R_min / (1 - discount); the guarantee needs r >= R_min."""
+    imitation: float = 0.0
+    """How strongly the task policy is drawn to what was done in the best episodes, wherever it is
+    worth more than what the task policy would do; in units of the mean value."""
 
     def __post_init__(self) -> None:
         require(self, "positive", "learning_rate", "actor_delay")
         require(self, "above 0 and at most 1", "smoothing")
         require(self, "finite", "reward_lower_bound")
+        require(self, "at least 0", "imitation")
 
     def init(self, key: Array, spec: Spec) -> Agent:
         """An agent that has learned nothing."""
@@ -121,6 +135,14 @@ class Method:
         return jax.vmap(lambda o, a: actor(o, a).mode())(obs, advice)
 
     @partial(jax.jit, static_argnums=0)
+    def sample(
+        self, actor: Any, obs: Float[Array, "n obs"], advice: Advice, key: Array
+    ) -> Float[Array, "n action"]:
+        """Actions drawn from the task policy in several states: how it acts while it learns."""
+        keys = jax.random.split(key, len(obs))
+        return jax.vmap(lambda o, a, k: actor(o, a).sample(k)[0])(obs, advice, keys)
+
+    @partial(jax.jit, static_argnums=0)
     def value(
         self, agent: Agent, obs: Float[Array, "n obs"], actions: Float[Array, "n action"]
     ) -> Float[Array, "n"]:
@@ -133,7 +155,7 @@ class Method:
         self, agent: Agent, rows: Rows, key: Array, improve: bool, drawn: PyTree = ()
     ) -> tuple[Agent, Metrics]:
         """One gradient step on every part; actor and temperature only if `improve`."""
-        batch = rows.unpack() if isinstance(rows, Packed) else rows
+        batch = unpacked(rows)
         k_noise, *keys = jax.random.split(key, 1 + LEARNING)
         noise = draw_noise(k_noise, batch.next_advice, self.stochastic_priors, 2)
         return self.learn(agent, batch, (noise, jnp.stack(keys)), improve, drawn)
@@ -142,7 +164,7 @@ class Method:
         self, agent: Agent, rows: Rows, chance: Chance, improve: bool, drawn: PyTree = ()
     ) -> tuple[Agent, Metrics]:
         """`update` with all that is random in it (noise in s' and s), not compiled."""
-        batch = rows.unpack() if isinstance(rows, Packed) else rows
+        batch = unpacked(rows)
         noise, (k_critic, k_actor, k_planner) = chance
         agent, metrics = self._improve_critic(agent, batch, noise[0], k_critic)
         if improve:
@@ -157,7 +179,11 @@ class Method:
     ) -> tuple[Agent, Metrics]:
         def target(t: Transition, z: Array, k: Array) -> Targets:
             following = propose(agent.actor, t.next_obs, t.next_advice, z)
-            return self.critic.targets(agent, t, following, k)
+            targets = self.critic.targets(agent, t, following, k)
+            if t.ahead is None:
+                return targets
+            then = propose(agent.actor, t.ahead.obs, t.ahead.advice, z)
+            return self.critic.look_ahead(agent, t, targets, then, k)
 
         keys = jax.random.split(key, len(batch.reward))
         k_deal = jax.random.fold_in(key, len(keys))  # `split` has given out those before it
@@ -184,7 +210,8 @@ class Method:
         def loss(actor: Any) -> tuple[Array, Array]:
             each = jax.vmap(lambda t, z, k: self.actor.loss(actor, agent, t, z, k))
             values, log_prob = each(batch, noise, keys)
-            return values.mean(), log_prob.mean()
+            pull = self._imitate(actor, agent, batch) if self.imitation else 0.0
+            return values.mean() + pull, log_prob.mean()
 
         (value, log_prob), grads = jax.value_and_grad(loss, has_aux=True)(agent.actor)
         actor, s_actor = self._descend(agent.actor, grads, agent.optim[1])
@@ -194,6 +221,26 @@ class Method:
         optim = (agent.optim[0], s_actor, s_alpha)
         metrics = {"actor_loss": value, "alpha": agent.alpha, "entropy": -log_prob}
         return replace(agent, actor=actor, log_alpha=log_alpha, optim=optim), metrics
+
+    def _imitate(self, actor: Any, agent: Agent, batch: Transition) -> Float[Array, ""]:
+        """|Q| mean of 1[Q(s, a) > Q(s, pi(s))] (pi(s) - a)^2 over rows of the best episodes.
+
+        Q is the smaller twin. The filter (Nair et al., 2018) leaves out what is no longer worth
+        imitating; |Q|, the mean over the batch, keeps both terms of the loss on one scale.
+        """
+        if batch.best is None:
+            return jnp.zeros(())
+        critics = leading(agent.critic)
+
+        def worth(obs: Array, action: Array) -> Array:
+            return ensemble_values(critics, obs, action)[:, 0].min()
+
+        own = jax.vmap(lambda t: actor(t.obs, t.advice).mode())(batch)
+        done = jax.vmap(worth)(batch.obs, batch.action)
+        planned = jax.vmap(worth)(batch.obs, jax.lax.stop_gradient(own))
+        wanted = batch.best & (done > planned)
+        away = jnp.where(wanted, ((own - batch.action) ** 2).sum(axis=-1), 0.0)
+        return self.imitation * jax.lax.stop_gradient(jnp.abs(planned).mean()) * away.mean()
 
     def _descend(self, params: Any, grads: Any, state: PyTree) -> tuple[Any, PyTree]:
         updates, state = flat_adam(self.learning_rate).update(grads, state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from reprise.types import LOG_STD_RANGE, Advice, Gaussian
+from reprise.values import Bounds, Representation, Scalar
 
 
 class Linear(eqx.Module):
@@ -101,10 +103,6 @@ class Mlp(eqx.Module):
             x = jax.nn.relu(self.norms[depth](x) if self.norms else x)
         return x
 
-    def some(self, x: Float[Array, "inputs"], outputs: Int[Array, "n"]) -> Float[Array, "n"]:
-        """Only these outputs."""
-        return self.layers[-1].some(self.hidden(x), outputs)
-
 
 class GaussianPolicy(eqx.Module):
     """The task policy of SAC: it hears the priors' advice and ignores it."""
@@ -117,33 +115,128 @@ class GaussianPolicy(eqx.Module):
 
 
 class QNetwork(eqx.Module):
-    """Q_theta: S x A -> R^(1+K), one output per policy that is evaluated."""
+    """Q_theta: S x A -> R^(1+K), one value per policy that is evaluated.
+
+    Where only some heads are asked for, head 0 is always the first of them.
+    """
 
     body: Mlp
+    bounds: Bounds | None = None
+    """Which values each head can have; None: any."""
+    values: tuple[Representation, Representation] = eqx.field(
+        static=True, default=(Scalar(), Scalar())
+    )
+    """How head 0 says what its value is, and how the others do."""
 
     def __call__(
         self, obs: Float[Array, "obs"], action: Float[Array, "action"]
     ) -> Float[Array, "heads"]:
-        return self.body(jnp.concatenate([obs, action]))
+        return self._read(*self._outputs(obs, action), self.bounds_of())
 
-    def some(
-        self, obs: Float[Array, "obs"], action: Float[Array, "action"], heads: Int[Array, "n"]
+    def own(
+        self,
+        obs: Float[Array, "obs"],
+        actions: Float[Array, "n action"],
+        heads: Int[Array, "n"] | None = None,
+        each: Callable[..., Any] = jax.vmap,
     ) -> Float[Array, "n"]:
-        """Only these heads."""
-        return self.body.some(jnp.concatenate([obs, action]), heads)
+        """Q^v(s, a_v) for these heads v, or the first n; one head judges everybody.
+
+        Nobody who compares values is told an impossible one.
+        """
+        if self.heads == 1:
+            return each(lambda action: self.possible(self(obs, action))[0])(actions)
+        inner = each(lambda action: self.body.hidden(jnp.concatenate([obs, action])))(actions)
+        last, width = self.body.layers[-1], self.values[1].width
+        first, n = self.values[0].width, len(actions)
+        leading = inner[0] @ last.weight[:, :first] + last.bias[:first]
+        if heads is None:
+            weight = last.weight[:, first:].reshape(len(last.weight), -1, width)[:, : n - 1]
+            bias = last.bias[first:].reshape(-1, width)[: n - 1]
+            others = jnp.einsum("vi,ivw->vw", inner[1:], weight) + bias
+            known = jnp.arange(n)
+        else:
+            others = jax.vmap(last.some)(inner[1:], self._columns(heads[1:]))
+            known = heads
+        return self.possible(self._read(leading, others, self.bounds_of(known)), known)
+
+    def losses(
+        self,
+        obs: Float[Array, "obs"],
+        action: Float[Array, "action"],
+        targets: Float[Array, "n"],
+        heads: Int[Array, "n"] | None = None,
+    ) -> Float[Array, "n"]:
+        """How far these heads, or all, are from what they should say."""
+        bounds = self.bounds_of(heads)
+        leading, others = self._outputs(obs, action, heads)
+        head, prior = (part_of(bounds, part) for part in PARTS)
+        one = self.values[0].loss(leading[None], targets[:1], head)
+        return jnp.concatenate([one, self.values[1].loss(others, targets[1:], prior)])
+
+    def _outputs(
+        self, obs: Array, action: Array, heads: Array | None = None
+    ) -> tuple[Float[Array, "first"], Float[Array, "others width"]]:
+        """What the last layer says for head 0, and for each of the others."""
+        inner = self.body.hidden(jnp.concatenate([obs, action]))
+        last, first = self.body.layers[-1], self.values[0].width
+        if heads is None:
+            outputs = last(inner)
+            leading, others = outputs[:first], outputs[first:]
+        else:
+            leading = inner @ last.weight[:, :first] + last.bias[:first]
+            others = last.some(inner, self._columns(heads[1:]).ravel())
+        return leading, others.reshape(-1, self.values[1].width)
+
+    def _columns(self, heads: Int[Array, "n"]) -> Int[Array, "n width"]:
+        """Which outputs belong to these heads, none of them head 0."""
+        width = self.values[1].width
+        start = self.values[0].width + (heads - 1) * width
+        return start[:, None] + jnp.arange(width)[None]
+
+    def _read(self, leading: Array, others: Array, bounds: Bounds | None) -> Array:
+        head, prior = (part_of(bounds, part) for part in PARTS)
+        values = self.values[0].read(leading[None], head), self.values[1].read(others, prior)
+        return jnp.concatenate(values)
+
+    def possible(
+        self, values: Float[Array, "n"], heads: Int[Array, "n"] | None = None
+    ) -> Float[Array, "n"]:
+        """The nearest values that these heads, or all, can have."""
+        bounds = self.bounds_of(heads)
+        return values if bounds is None else bounds.clip(values)
+
+    def bounds_of(self, heads: Int[Array, "n"] | None = None) -> Bounds | None:
+        """The bounds of these heads, or of all; nobody learns them."""
+        fixed = jax.lax.stop_gradient(self.bounds)
+        return fixed if heads is None else jax.tree.map(lambda bound: bound[heads], fixed)
 
     @property
     def heads(self) -> int:
         """How many there are."""
-        return len(self.body.layers[-1].bias)
+        first, width = self.values[0].width, self.values[1].width
+        return 1 + (len(self.body.layers[-1].bias) - first) // width
 
     def leading(self) -> QNetwork:
         """The same network with head 0 alone, which spares a product with the other heads."""
         *lower, last = self.body.layers
-        first = eqx.tree_at(
-            lambda layer: (layer.weight, layer.bias), last, (last.weight[:, :1], last.bias[:1])
+        first = self.values[0].width
+        head = eqx.tree_at(
+            lambda layer: (layer.weight, layer.bias),
+            last,
+            (last.weight[:, :first], last.bias[:first]),
         )
-        return eqx.tree_at(lambda net: net.body.layers, self, (*lower, first))
+        alone = eqx.tree_at(lambda net: net.body.layers, self, (*lower, head))
+        return replace(alone, bounds=jax.tree.map(lambda bound: bound[:1], self.bounds))
+
+
+PARTS = slice(0, 1), slice(1, None)
+"""Head 0, and the others."""
+
+
+def part_of(bounds: Bounds | None, part: slice) -> Bounds | None:
+    """The bounds of some heads."""
+    return jax.tree.map(lambda bound: bound[part], bounds)
 
 
 Ensemble = tuple[QNetwork, ...]
@@ -156,15 +249,10 @@ def leading(critics: Ensemble) -> Ensemble:
 
 
 def ensemble_values(
-    critics: Ensemble,
-    obs: Float[Array, "obs"],
-    action: Float[Array, "action"],
-    heads: Int[Array, "heads"] | None = None,
+    critics: Ensemble, obs: Float[Array, "obs"], action: Float[Array, "action"]
 ) -> Float[Array, "ensemble heads"]:
-    """Q_j(s, a) by each member j of an ensemble: of these heads, or of all."""
-    if heads is None:
-        return jnp.stack([critic(obs, action) for critic in critics])
-    return jnp.stack([critic.some(obs, action, heads) for critic in critics])
+    """Q_j(s, a) by each member j of an ensemble."""
+    return jnp.stack([critic(obs, action) for critic in critics])
 
 
 CROWD = 16

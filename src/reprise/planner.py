@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import jax
@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from reprise.agent import Agent, Plan, Proposals
-from reprise.errors import require
+from reprise.errors import UserError, require
 from reprise.replay import ReplayBuffer
 from reprise.types import PyTree, Spec, Transition
 
@@ -62,6 +62,10 @@ class Planner(ABC):
         """The same choice with networks of these widths, if it has any."""
         return self
 
+    def doubting(self, correction: float) -> Planner:
+        """The same choice, in doubt of promises that are not kept, if it weighs any."""
+        return self
+
     def init(self, key: Array, spec: Spec) -> PyTree:
         """Parameters of a learned planner."""
         return ()
@@ -88,8 +92,9 @@ def every(commit: int, plan: Plan, scene: Scene, choose: Callable[[], Choice]) -
     def renew() -> Plan:
         choice = choose()
         # Counted from the reset, also when the random warm-up ends in the middle of an episode.
-        held = plan.switch(choice.policy, commit - plan.clock % commit)
-        return held._replace(score=choice.score, bonus=choice.bonus)
+        held = plan.settle(choice.score[0]).switch(choice.policy, commit - plan.clock % commit)
+        promise = jnp.where(choice.policy == 0, choice.score[0], jnp.nan)
+        return held._replace(score=choice.score, bonus=choice.bonus, promise=promise)
 
     # Before the first selection of an episode nobody is in control: the index is clipped then.
     lost = ~scene.proposals.valid[plan.policy]
@@ -132,12 +137,19 @@ class ValueGuided(Planner):
     """c, the weight of the UCB bonus."""
     samples: int = 10
     """Actions of the task policy averaged when it is judged."""
+    correction: float = 0.0
+    """How much of what the task policy promises in vain is taken off its value, 0 to 1."""
 
     compares_values = True
 
     def __post_init__(self) -> None:
         require(self, "positive", "commit", "samples")
         require(self, "at least 0", "ucb")
+        if not 0.0 <= self.correction <= 1.0:
+            raise UserError(f"correction is {self.correction!r}; it must be from 0 to 1")
+
+    def doubting(self, correction: float) -> ValueGuided:
+        return replace(self, correction=correction)
 
     def select(self, agent: Agent, plan: Plan, scene: Scene, key: Array) -> Plan:
         return every(self.commit, plan, scene, lambda: self.choose(plan, scene, key))
@@ -147,7 +159,10 @@ class ValueGuided(Planner):
         score = scene.judge(self.samples).max(axis=1).mean(axis=0)
         # Absent, not multiplied by zero, when c = 0: the bonus of an untried policy is infinite.
         bonus = ucb_bonus(plan, self.ucb) if self.ucb else jnp.zeros_like(score)
-        return Choice(best(score + bonus, scene.proposals.valid, key), score, bonus)
+        doubt = self.correction * (1.0 - plan.trust)
+        # Who is worth less than nothing would gain by being doubted.
+        trusted = score.at[0].add(-doubt * jnp.maximum(score[0], 0.0)) if self.correction else score
+        return Choice(best(trusted + bonus, scene.proposals.valid, key), score, bonus)
 
 
 @dataclass(frozen=True)

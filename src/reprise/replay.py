@@ -49,7 +49,11 @@ class Packed:
     """Rows as few tables: a jitted function takes three arrays faster than fifteen."""
 
     tables: tuple[Any, ...]
+    best: Any
+    """How many of them, the first ones, were drawn from the best episodes."""
     layout: Layout = field(metadata={"static": True})
+    ahead: Any = None
+    """What followed them, if a critic wants to know."""
 
     def unpack(self) -> PyTree:
         """The rows as a tree of columns."""
@@ -82,8 +86,61 @@ def arrange(example: PyTree, read: PyTree) -> tuple[Layout, dict[Table, int]]:
     return Layout(tree, tuple(fields)), widths
 
 
+class Highlights:
+    """Where the rows of the best episodes lie: by their numbers, so that nothing is kept twice."""
+
+    TOP = 0.1
+    """The share of all episodes that count as best where nobody says what success is."""
+
+    def __init__(self) -> None:
+        self.episodes = np.empty((0, 4))
+        """First row, row after the last, success (NaN: unknown) and return of each episode."""
+        self._starts, self._ends = np.empty(0, np.int64), np.zeros(0, np.int64)
+
+    def note(self, start: int, stop: int, success: float, total: float) -> None:
+        """An episode is over."""
+        self.episodes = np.vstack([self.episodes, (start, stop, success, total)])
+        self._find()
+
+    def put(self, episodes: np.ndarray) -> None:
+        """Go on with these."""
+        self.episodes = episodes.reshape(-1, 4)
+        self._find()
+
+    def forget(self, oldest: int) -> None:
+        """Rows before this one are overwritten."""
+        kept = self.episodes[self.episodes[:, 1] > oldest]
+        if len(kept) < len(self.episodes):
+            self.put(kept)
+
+    def _find(self) -> None:
+        best = self.episodes[self._best()]
+        self._starts, lengths = best[:, 0].astype(np.int64), best[:, 1] - best[:, 0]
+        self._ends = np.cumsum(lengths.astype(np.int64))
+
+    def _best(self) -> np.ndarray:
+        success, total = self.episodes[:, 2], self.episodes[:, 3]
+        if not len(total) or not np.isnan(success).all():
+            return success > 0.0
+        return (total >= np.quantile(total, 1.0 - self.TOP)) & (total > np.median(total))
+
+    def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Numbers of rows, uniformly among all rows of the best episodes; none if there is none."""
+        if not len(self._ends):
+            return np.empty(0, np.int64)
+        places = rng.integers(self._ends[-1], size=count)
+        which = np.searchsorted(self._ends, places, side="right")
+        return self._starts[which] + places - (self._ends[which] - self._lengths(which))
+
+    def _lengths(self, which: np.ndarray) -> np.ndarray:
+        return np.diff(self._ends, prepend=0)[which]
+
+
 class ReplayBuffer:
-    """Uniform replay; it owns one random generator, whose state is plain JSON."""
+    """Rows drawn uniformly, or some of them from the best episodes.
+
+    It owns one random generator, whose state is plain JSON.
+    """
 
     def __init__(self, capacity: int, example: PyTree, seed: int, read: PyTree | None = None):
         if read is None:
@@ -97,6 +154,7 @@ class ReplayBuffer:
         self.capacity = capacity
         self.added = 0
         self.rng = np.random.default_rng(seed)
+        self.highlights = Highlights()
 
     def __len__(self) -> int:
         return min(self.added, self.capacity)
@@ -108,10 +166,32 @@ class ReplayBuffer:
             column[row] = value
         self.added += 1
 
-    def sample(self, n: int) -> Packed:
-        """Rows drawn uniformly with replacement; leaves that nobody reads are left out."""
-        rows = self.rng.integers(len(self), size=n)
-        return Packed(tuple(table[rows] for table in self._sampled), self._layout)
+    def sample(self, n: int, share: float = 0.0) -> Packed:
+        """Rows drawn with replacement, this share of them from the best episodes, if there are any.
+
+        Leaves that nobody reads are left out.
+        """
+        return self.take(*self.draw(n, share))
+
+    def draw(self, n: int, share: float) -> tuple[np.ndarray, int]:
+        """The numbers of the rows of a sample, and how many of them are of the best episodes."""
+        oldest = self.added - len(self)
+        rows, best = oldest + self.rng.integers(len(self), size=n), np.empty(0, np.int64)
+        if share:
+            best = self.highlights.draw(round(share * n), self.rng)
+            best = best[best >= oldest]  # the beginning of an episode may be overwritten already
+            rows[: len(best)] = best
+        return rows, len(best)
+
+    def take(self, rows: np.ndarray, best: int = 0) -> Packed:
+        """The rows with these numbers, of which the first `best` are of the best episodes."""
+        tables = tuple(table[rows % self.capacity] for table in self._sampled)
+        return Packed(tables, np.int32(best), self._layout)
+
+    def episode_ended(self, length: int, success: float, total: float) -> None:
+        """The newest rows, so many, were an episode."""
+        self.highlights.forget(self.added - len(self))
+        self.highlights.note(self.added - length, self.added, success, total)
 
     def look(self, rows: np.ndarray, read: Callable[[PyTree], PyTree]) -> PyTree:
         """Only what `read` takes of the rows with these numbers, counted from the first ever added.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from reprise.errors import UserError, require
@@ -13,10 +14,17 @@ class Schedule:
 
     warmup: int = 10_000
     """Steps of uniformly random actions at the start."""
+    action_repeat: int = 1
+    """Environment steps for which an action is held, also a prior's; h counts actions."""
     learning_starts: int = 1_000
     """Steps before the first update, which is computed while the next step is taken."""
+    updates_per_step: float = 1.0
+    """Updates per environment step; 0.5 is one in every second step."""
     batch: int = 128
     """Transitions per update."""
+    success_share: float = 0.0
+    """The share of each batch drawn from the best episodes: those that succeeded, or where a task
+    has no notion of success, those with the highest returns."""
     capacity: int = 1_000_000
     """Transitions kept for replay."""
     log_every: int = 1_000
@@ -32,8 +40,16 @@ class Schedule:
 
     def __post_init__(self) -> None:
         intervals = ("log_every", "checkpoint_every")
-        require(self, "positive", "batch", "capacity", "evaluation_episodes", *intervals)
+        counts = ("batch", "capacity", "evaluation_episodes", "updates_per_step", "action_repeat")
+        require(self, "positive", *counts, *intervals)
+        require(self, "at least 0 and below 1", "success_share")
         require(self, "at least 0", "warmup", "learning_starts", "evaluate_every", "value_states")
+        for name in ("log_every", "warmup"):
+            if getattr(self, name) % self.action_repeat:
+                flag, length = name.replace("_", "-"), self.action_repeat
+                raise UserError(
+                    f"{flag} is {getattr(self, name)}; not a multiple of action-repeat {length}"
+                )
         if self.value_states > self.evaluate_every:
             most = f"evaluate-every {self.evaluate_every}"
             raise UserError(f"value-states is {self.value_states}; it must be at most {most}")
@@ -44,6 +60,12 @@ class Schedule:
                     f"{flag} is {getattr(self, name)}; not a multiple of log-every {step}"
                 )
 
-    def learns(self, step: int) -> bool:
-        """Whether an update is computed during the step after so many."""
-        return step >= max(self.learning_starts, 1)
+    def updates(self, step: int) -> int:
+        """How many updates are computed during the action after this many steps."""
+        if step < max(self.learning_starts, 1):
+            return 0
+        now, then = (
+            step * self.updates_per_step,
+            (step + self.action_repeat) * self.updates_per_step,
+        )
+        return math.floor(then) - math.floor(now)

@@ -37,8 +37,11 @@ class Run:
 
     @property
     def id(self) -> str:
-        """The first 12 digits of the SHA-256 of the recipe."""
-        text = json.dumps(encode(self), sort_keys=True)
+        """The first 12 digits of the SHA-256 of the recipe, as far as it is not the default.
+
+        So a field that is added later changes no recipe that does without it.
+        """
+        text = json.dumps(encode(self, brief=True), sort_keys=True)
         return files.sha256(text.encode())[:12]
 
     @property
@@ -47,16 +50,25 @@ class Run:
         return ("task", *(prior.name for prior in self.priors))
 
 
-def encode(value: Any) -> Any:
-    """JSON for a tree of dataclasses; each says its class under `kind`."""
+def encode(value: Any, brief: bool = False) -> Any:
+    """JSON for a tree of dataclasses; each says its class under `kind`.
+
+    A brief one leaves out the fields that have their default.
+    """
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {name: encode(item) for name, item in value._asdict().items()}  # pyright: ignore
+        return {name: encode(item, brief) for name, item in value._asdict().items()}  # pyright: ignore
     if is_dataclass(value):
-        record = {f.name: encode(getattr(value, f.name)) for f in fields(value)}
+        told = [f for f in fields(value) if not (brief and getattr(value, f.name) == _default(f))]
+        record = {f.name: encode(getattr(value, f.name), brief) for f in told}
         return {"kind": type(value).__name__, **record}
     if isinstance(value, tuple | list):
-        return [encode(item) for item in value]  # pyright: ignore
+        return [encode(item, brief) for item in value]  # pyright: ignore
     return value
+
+
+def _default(known: Any) -> Any:
+    """A field's default; MISSING, which equals nothing, if it has none."""
+    return known.default if known.default_factory is MISSING else known.default_factory()
 
 
 def decode(kind: type[T], record: Any, where: str = "recipe") -> T:

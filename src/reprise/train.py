@@ -16,17 +16,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from reprise import windows
 from reprise.agent import Agent, Decision
 from reprise.demands import Chances
 from reprise.errors import EnvironmentFault
 from reprise.evaluate import episode_seeds
 from reprise.loop import Loop, begin
-from reprise.method import Chance, Method
+from reprise.method import Method
 from reprise.priors import Priors
+from reprise.replay import Packed
 from reprise.schedule import Schedule
 from reprise.tasks import Arena, Task
 from reprise.types import Advice, Episode, Gaussian, Place, Selection, Spec, Transition
@@ -69,7 +72,8 @@ def train(
     pause: Callable[[], bool] = never,
 ) -> Iterator[Progress]:
     """Learn a task; yields every `schedule.log_every` steps, and at once when `pause()` is true."""
-    schedule, priors, arena = schedule or Schedule(), priors or Priors(), task.open()
+    schedule, priors = schedule or Schedule(), priors or Priors()
+    arena = task.repeated(schedule.action_repeat).open()
     priors.fit(arena.obs_dim, arena.action_dim, task.id)
     loop = begin(method, arena, priors, schedule, steps=steps, seed=seed)
     spec = Spec(arena.obs_dim, arena.action_dim, len(priors))
@@ -103,15 +107,14 @@ def _run(
 ) -> Iterator[Progress]:
     warned, schedule = False, players.schedule
     while loop.step < steps:
-        deciding, learning = players.chances(loop.step)
-        decision = _decide(loop, players, deciding)
-        if schedule.learns(loop.step):
-            _learn(loop, players, learning)
+        decision = _decide(loop, players)
+        for _ in range(schedule.updates(loop.step)):
+            _learn(loop, players)
         reward = _interact(loop, players, decision)
-        scheduled = loop.step % schedule.log_every == 0 or loop.step == steps
+        scheduled = loop.step % schedule.log_every == 0 or loop.step >= steps
         reporting = scheduled or pause()
-        if schedule.learns(loop.step) and not reporting:
-            loop.upcoming = loop.replay.sample(schedule.batch)
+        if schedule.updates(loop.step) and not reporting:
+            loop.upcoming = _rows(loop, players)
         loop.note_losses()
         if not warned and _unfair(reward, players):
             warned = True
@@ -130,37 +133,54 @@ def _interact(loop: Loop, players: _Players, decision: Decision) -> float:
     over = step.terminated or step.truncated
     place = Place.of(int(loop.plan.held) - 1, over)  # the plan has ticked since
     loop.replay.add(Transition(*before, *after, place=place))
-    loop.step += 1
+    loop.step += players.arena.repeat
     loop.note_selection(decision.before)
+    method = players.method
+    earned = float(step.reward) - method.reward_lower_bound  # as values are compared
+    loop.plan = loop.plan.earn(earned, method.critic.discount)
     loop.obs, loop.advice = step.obs, advice
     loop.note_step(source, step, players.arena.position)
+    if loop.extremes:
+        loop.extremes.note(float(step.reward), over)
     if over:
-        loop.close_episode(players.method.critic.discount)
+        loop.close_episode(method.critic.discount, step.terminated)
         _reset(loop, players.arena, players.priors, players.seed)
     return float(step.reward)
 
 
-def _decide(loop: Loop, players: _Players, chance: Chance) -> Decision:
+def _decide(loop: Loop, players: _Players) -> Decision:
     before = loop.plan
     if loop.step < players.schedule.warmup:
         rng = np.random.default_rng([players.seed, loop.step])
         loop.plan = before.tick()
         action = rng.uniform(-1.0, 1.0, players.arena.action_dim).astype(np.float32)
         return Decision(action, -1, before)
-    told: Any = (before, loop.obs, loop.advice, chance)
+    told: Any = (before, loop.obs, loop.advice, players.chances.decision(loop.step))
     loop.plan, chosen = loop.sealed.act(players.method, *told)
     return Decision(chosen, loop.plan.policy, before)
 
 
-def _learn(loop: Loop, players: _Players, chance: Chance) -> None:
+def _learn(loop: Loop, players: _Players) -> None:
     """Dispatch one update; whoever reads its losses waits for it."""
-    count = players.schedule.batch
-    batch, loop.upcoming = loop.upcoming or loop.replay.sample(count), None
-    method, improve = players.method, loop.updates % players.method.actor_delay == 0
-    drawn = method.planner.draw(loop.replay, count, (players.seed, loop.step))
-    now = method.at(loop.updates)
-    loop.sealed, loop.losses = loop.sealed.update(now, batch, chance, improve, drawn)
+    schedule, method = players.schedule, players.method
+    batch, loop.upcoming = loop.upcoming or _rows(loop, players), None
+    improve = loop.updates % method.actor_delay == 0
+    drawn = method.planner.draw(loop.replay, schedule.batch, (players.seed, loop.updates))
+    chance, now = players.chances.update(loop.updates), method.at(loop.updates)
+    loop.widen()
+    loop.sealed, losses = loop.sealed.update(now, batch, chance, improve, drawn)
+    loop.losses |= losses
     loop.updates += 1
+
+
+def _rows(loop: Loop, players: _Players) -> Packed:
+    """A batch, with what followed each row if the critic wants to know."""
+    schedule, critic, replay = players.schedule, players.method.critic, loop.replay
+    rows, best = replay.draw(schedule.batch, schedule.success_share)
+    packed = replay.take(rows, best)
+    if not critic.looks_ahead:
+        return packed
+    return replace(packed, ahead=windows.ahead(replay, rows, critic.steps, critic.other_steps))
 
 
 def _reset(loop: Loop, arena: Arena, priors: Priors, seed: int) -> None:

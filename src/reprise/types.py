@@ -90,6 +90,20 @@ class Place(NamedTuple):
         return cls(np.int32(held), np.bool_(last))  # pyright: ignore
 
 
+class Ahead(NamedTuple):
+    """What followed as long as the same policy kept control: k steps, the first one included."""
+
+    rewards: Float[Array, "*batch n"]
+    """r_t ... r_{t+k-1}, then zeros."""
+    steps: Int[Array, "*batch"]
+    """k"""
+    terminated: Float[Array, "*batch"]
+    obs: Float[Array, "*batch obs"]
+    """s_{t+k}"""
+    advice: Advice
+    """What every prior would do there."""
+
+
 class Transition(NamedTuple):
     """One step. `advice` is what every prior would do: priors are queried once per state, ever."""
 
@@ -107,6 +121,10 @@ class Transition(NamedTuple):
     """None in transitions that no run made."""
     whose: Int[Array, "some"] | None = None
     """The priors whose advice in s' is left, by number; None: it is that of all."""
+    best: Bool[Array, ""] | None = None
+    """Whether it was drawn because its episode is one of the best."""
+    ahead: Ahead | None = None
+    """None unless a critic wants to know."""
 
 
 class Episode(NamedTuple):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from reprise.replay import ReplayBuffer
+from reprise.types import Ahead
 
 TRIES = 64
 """Random places looked at for each window wanted."""
@@ -48,6 +49,25 @@ def _reach(
     steps = (together & (rows < replay.added) & (ahead < length[:, None])).sum(axis=1)
     over = replay.look(start + steps - 1, lambda t: t.place.last)
     return np.where((steps == length) | over, steps, 0)
+
+
+def ahead(replay: ReplayBuffer, start: np.ndarray, own: int, other: int) -> Ahead:
+    """What followed each row while the same policy acted, however often it was selected.
+
+    Up to `own` steps of the task policy, up to `other` of a prior, one of the random warm-up.
+    """
+    reach = np.arange(max(own, other))[None]
+    rows = np.minimum(start[:, None] + reach, replay.added - 1)
+    source, last, rewards = replay.look(rows, lambda t: (t.source, t.place.last, t.reward))
+    first = source[:, :1]
+    longest = np.where(first == 0, own, np.where(first > 0, other, 1))
+    # What comes after an episode's last row is another episode.
+    over = np.cumsum(last, axis=1) - last > 0
+    unbroken = (source == first) & ~over & (start[:, None] + reach < replay.added)
+    taken = np.minimum.accumulate(unbroken & (reach < longest), axis=1)
+    steps = taken.sum(axis=1)
+    end: Any = replay.look(start + steps - 1, lambda t: (t.terminated, t.next_obs, t.next_advice))
+    return Ahead(np.where(taken, rewards, np.float32(0.0)), steps.astype(np.int32), *end)  # pyright: ignore
 
 
 def sample(

@@ -25,7 +25,13 @@ def panel(found: Gathered) -> Panel | None:
     if not some:
         return None
     kind = curves.kind(found)
+    drawn = {
+        (b.task, b.label): float(finals(b).mean())
+        for b in curves.bundles(found, "sampled_success_any")
+    }
     each = pd.DataFrame([milestone(bundle) for bundle in some])
+    pairs = zip(each["task"], each["label"], strict=True)
+    each["final_sampled"] = [drawn.get(pair, float("nan")) for pair in pairs]
     tables = [Table("milestones", "Each task", each, _in_words(each, kind))]
     if (summary := _summary(some)) is not None:
         title = "Final success over all tasks"
@@ -34,14 +40,15 @@ def panel(found: Gathered) -> Panel | None:
 
 
 CAPTION = (
-    f"Complete runs only. Final success is the mean of a run's last {LAST} evaluations; ± is one "
-    "standard deviation over runs. The interquartile mean (IQM) leaves out the best and the worst "
-    "quarter of the runs. Square brackets are 95 % intervals by stratified bootstrap: runs are "
-    f"redrawn within each task {statistics.REPS:,} times; a task with one run has none. The "
-    "probability is that of a run of the first line beating a run of this one on the same task, "
-    "where a tie counts half. Steps are those of the median run, counted at evaluations, and a run "
-    "that never came there counts as last; in round brackets the runs that did. The area is the "
-    "mean height of the success curve."
+    f"Complete runs only. Final success is the mean of a run's last {LAST} evaluations, in which "
+    "the task policy does what it finds most likely; drawn is the same with actions drawn from it, "
+    "as in training. ± is one standard deviation over runs. The interquartile mean (IQM) leaves "
+    "out the best and the worst quarter of the runs. Square brackets are 95 % intervals by "
+    f"stratified bootstrap: runs are redrawn within each task {statistics.REPS:,} times; a task "
+    "with one run has none. The probability is that of a run of the first line beating a run of "
+    "this one on the same task, where a tie counts half. Steps are those of the median run, "
+    "counted at evaluations, and a run that never came there counts as last; in round brackets the "
+    "runs that did. The area is the mean height of the success curve."
 )
 
 
@@ -94,6 +101,7 @@ def _in_words(each: pd.DataFrame, kind: str) -> pd.DataFrame:
         {
             "task": row["task"], kind: row["label"], "runs": count(row["runs"]),
             "final success": spread(row["final_success"], row["std"], row["runs"]),
+            "drawn": percent(row["final_sampled"]),
             "IQM": interval(row["iqm"], row["iqm_low"], row["iqm_high"]),
             "first success, step": _when(row, "first_success_step", "runs_with_success"),
             "step of 90 %": _when(row, "steps_to_90", "runs_at_90"),

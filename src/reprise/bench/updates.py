@@ -50,7 +50,7 @@ class Learning:
         """One turn; as in training, each update is waited for."""
         for _ in range(self.updates):
             improve = self.done % self.method.actor_delay == 0
-            rows, (_, chance) = self.replay.sample(self.batch), self.chances(self.done)
+            rows, chance = self.replay.sample(self.batch), self.chances.update(self.done)
             self.sealed, metrics = self.sealed.update(self.method, rows, chance, improve)
             jax.block_until_ready(metrics)
             self.done += 1
@@ -60,7 +60,7 @@ class Learning:
         """Floating-point operations of an update, as XLA counts them before it optimizes."""
 
         def count(improve: bool) -> float:
-            rows, (_, chance) = self.replay.sample(self.batch), self.chances(0)
+            rows, chance = self.replay.sample(self.batch), self.chances.update(0)
             update = updater(self.method)
             lowered = update.lower(self.sealed, self.method, rows, chance, improve)
             return float(lowered.cost_analysis()["flops"])

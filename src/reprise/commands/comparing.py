@@ -83,7 +83,7 @@ class Suite(Launching):
     name: tyro.conf.Positional[str] = ""
     """main, point, ablation-evaluation, ablation-horizon, ablation-ucb, sensitivity-h,
     sensitivity-c, random, prior-sets, utilisation, value-accuracy, cost, sampled-heads,
-    continual or zero-shot."""
+    backbone, continual or zero-shot."""
     tasks: tuple[str, ...] = ()
     """These tasks instead of the suite's own."""
     methods: tuple[str, ...] = ()

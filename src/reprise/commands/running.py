@@ -64,7 +64,9 @@ def train_defaults(argv: list[str]) -> Train:
     if preset not in ("small", "paper"):
         raise unknown("preset", preset, ("small", "paper"))
     task: Any = given[0] if given else tyro.MISSING
-    setup = prepare(method, find(given[0] if given else "pointmaze/medium"), preset)
+    held = _last(given, "--schedule.action-repeat", "")
+    repeat = int(held) if held.isdigit() and int(held) else None  # the parser says what is wrong
+    setup = prepare(method, find(given[0] if given else "pointmaze/medium"), preset, repeat)
     chosen: Any = {"steps": setup.steps, "tuned": setup.method, "schedule": setup.schedule}
     return Train(task, method, preset=preset, **chosen)
 

@@ -17,6 +17,7 @@ from reprise.methods.qmp import qmp
 from reprise.methods.skills import skills
 from reprise.schedule import Schedule
 from reprise.tasks import Task
+from reprise.values import Categorical, Scalar, Scaled
 
 Preset = Literal["small", "paper"]
 
@@ -68,8 +69,16 @@ class Setup(NamedTuple):
 _SMALL: dict[str, Any] = {
     "hidden": (256, 256),
     "layer_norm": True,
+    "values": Categorical(),
+    "other_values": Scaled(),
+    "bounded": True,
     "learning_rate": 3e-4,
     "smoothing": 5e-3,
+    "imitation": 0.4,
+    "success_share": 0.5,
+    "discount": 0.99,
+    "action_repeat": 1,
+    "updates_per_step": 1.0,
     "warmup": 10_000,
     "steps": 300_000,
     "log_every": 1_000,
@@ -78,38 +87,68 @@ _SMALL: dict[str, Any] = {
 _PAPER: dict[str, Any] = {
     "hidden": (400, 400, 400),
     "layer_norm": False,
+    "values": Scalar(),
+    "other_values": Scalar(),
+    "bounded": False,
     "learning_rate": 3e-4,
     "smoothing": 5e-3,
+    "imitation": 0.0,
+    "success_share": 0.0,
+    "discount": 0.99,
+    "action_repeat": 1,
+    "updates_per_step": 1.0,
     "warmup": 50_000,
     "steps": 1_000_000,
     "log_every": 1_000,
     "evaluate_every": 10_000,
 }
+_CRITIC = ["discount", "hidden", "layer_norm", "values", "other_values", "bounded"]
+_SCHEDULE = [
+    "warmup", "action_repeat", "updates_per_step", "success_share", "log_every", "evaluate_every",
+]  # fmt: skip
+_METHOD = ["learning_rate", "smoothing", "imitation"]
 
 
-def prepare(name: str, task: Task, preset: Preset = "small") -> Setup:
-    """A named method with the task's h and c and the preset's networks and budget."""
+def prepare(
+    name: str, task: Task, preset: Preset = "small", action_repeat: int | None = None
+) -> Setup:
+    """A named method with the task's h and c and the preset's networks and budget.
+
+    h, the discount and the range of rewards are those of an action that is held as long as the
+    preset says, or for `action_repeat` steps.
+    """
     rows = METHODS | ABLATIONS
     if name not in rows:
         raise unknown("method", name, rows)
-    sizes = _PAPER if preset == "paper" else _SMALL | dict(task.small)
+    sizes = dict(_PAPER) if preset == "paper" else _SMALL | dict(task.small)
+    if action_repeat is not None:
+        sizes |= {"action_repeat": action_repeat}
+    task = task.repeated(sizes["action_repeat"])
+    sizes |= {"discount": round(sizes["discount"] ** task.repeat, 6)}
     method = rows[name].build(task.h, task.c)
-    critic = replace(method.critic, hidden=sizes["hidden"], layer_norm=sizes["layer_norm"])
+    critic = replace(method.critic, **{key: sizes[key] for key in _CRITIC}, **_rewards(task))
     actor = replace(method.actor, hidden=sizes["hidden"]).after_warmup(sizes["warmup"])
     method = replace(
         method,
         critic=critic,
         actor=actor,
         planner=method.planner.sized(sizes["hidden"]),
-        learning_rate=sizes["learning_rate"],
-        smoothing=sizes["smoothing"],
-        reward_lower_bound=task.reward_lower_bound,
+        reward_lower_bound=_times(task) * task.reward_lower_bound,
+        **{key: sizes[key] for key in _METHOD},
     )
-    interval = sizes["evaluate_every"]
     schedule = Schedule(
-        warmup=sizes["warmup"],
-        log_every=sizes["log_every"],
-        evaluate_every=interval,
-        checkpoint_every=interval,
+        **{key: sizes[key] for key in _SCHEDULE},
+        checkpoint_every=sizes["evaluate_every"],
     )
     return Setup(method, schedule, sizes["steps"])
+
+
+def _rewards(task: Task) -> dict[str, Any]:
+    """The range of what one action can earn."""
+    known = task.reward_range and tuple(_times(task) * reward for reward in task.reward_range)
+    return {"reward_range": known, "reward_once": task.reward_once}
+
+
+def _times(task: Task) -> float:
+    """How many rewards an action that is held adds up; one that comes once does not add up."""
+    return 1.0 if task.reward_once else float(task.repeat)

@@ -15,12 +15,13 @@ from jaxtyping import Array, Bool, Float, Int
 from reprise.actor import Actor
 from reprise.agent import Agent, Plan, Proposals
 from reprise.critic import Critic, Targets
-from reprise.errors import require
+from reprise.errors import UserError, require
 from reprise.method import Method
 from reprise.methods.posterior import PosteriorNetwork, draws, identity, spread
 from reprise.networks import Ensemble, ensemble_values
 from reprise.planner import Planner, Scene
 from reprise.types import Spec, Transition
+from reprise.values import Scalar
 
 PRECISION = 10.0
 """tau_p, of targets whose variance is 1: it is divided by their running variance."""
@@ -47,8 +48,12 @@ class MixtureCritic(Critic):
         super().__post_init__()
         require(self, "positive", "members")
         require(self, "above 0 and at most 1", "bootstrap")
+        if self.looks_ahead:
+            raise UserError("steps must be 1: these heads are not policies")
         if self.keep is not None:
             require(self, "between 0 and 1", "keep")
+            if not isinstance(self.values, Scalar):
+                raise UserError(f"keep is {self.keep}; dropout needs scalar values")
 
     def heads(self, spec: Spec) -> int:
         """Not policies but guesses: the posterior of one value."""
@@ -58,19 +63,21 @@ class MixtureCritic(Critic):
         """Twins, each with a posterior."""
         # An array for each: update donates its input and one buffer cannot be donated twice.
         return tuple(
-            PosteriorNetwork(twin.body, jnp.ones(()), self.keep, self.members)
+            PosteriorNetwork(
+                twin.body, twin.bounds, twin.values, jnp.ones(()), self.keep, self.members
+            )
             for twin in super().init(key, spec)
         )
 
-    def targets(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
-        """y = r + gamma min_j Qbar_j(s', a*), a* = argmax_v min_j Q_j(s', a_v), no dropout."""
+    def outlook(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
+        """min_j Qbar_j(s', a*), a* = argmax_v min_j Q_j(s', a_v), no dropout."""
         liked = self.judge(agent.critic, t.next_obs, following.actions).min(axis=0)
         star = jnp.argmax(jnp.where(following.valid, liked, -jnp.inf))
         action = following.actions[star]
         value = ensemble_values(agent.target, t.next_obs, action)[:, 0].min()
         bonus = jnp.where(star == 0, self.entropy_bonus(agent, following), 0.0)
-        value = t.reward + self.discount * (1.0 - t.terminated) * (value + bonus)
-        return Targets(value[None], jnp.ones(1))
+        heads = agent.target[0].heads
+        return Targets(jnp.full(heads, value + bonus), jnp.ones(heads))
 
     def calibrate(self, critics: Any, targets: Targets) -> Ensemble:
         """Follow the variance of the targets: the precision is relative to it."""
@@ -83,11 +90,12 @@ class MixtureCritic(Critic):
 
     def loss(self, critics: Any, t: Transition, targets: Targets, key: Array) -> Float[Array, ""]:
         """Squared errors of the heads that see t; under dropout the alpha-divergence."""
+        if self.keep is None:
+            losses = [net.losses(t.obs, t.action, targets.values) for net in critics]
+            seen = jax.random.bernoulli(identity(t), self.bootstrap, (self.members,))
+            return jnp.where(seen[None], jnp.stack(losses), 0.0).mean(axis=1).sum()
         values = jnp.stack([net.draw(t.obs, t.action, self.members, key) for net in critics])
         errors = (values - targets.values[None]) ** 2
-        if self.keep is None:
-            seen = jax.random.bernoulli(identity(t), self.bootstrap, (self.members,))
-            return 0.5 * jnp.where(seen[None], errors, 0.0).mean(axis=1).sum()
         scaled = errors / jax.lax.stop_gradient(spread(critics))
         weights = logsumexp(-0.5 * DIVERGENCE * PRECISION * scaled, axis=1)
         return -weights.sum() / DIVERGENCE

@@ -38,8 +38,8 @@ class BaselineCritic(Critic):
         """One per policy."""
         return spec.policies
 
-    def targets(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
-        """y_0 = r + gamma [(1 - lambda) f(s') + lambda Q_0(s', a')], y_k = r + gamma Q_k(s', a_k).
+    def outlook(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
+        """Head 0 expects (1 - lambda) f(s') + lambda Q_0(s', a'), head k expects Q_k(s', a_k).
 
         Unrolled, head 0 is f(s) + A^lambda(s, a): what MAMBA's policy gradient follows.
         """
@@ -49,7 +49,6 @@ class BaselineCritic(Critic):
         mixed = (1.0 - self.mix) * baseline + self.mix * own
         # Where no prior has anything to say there is no baseline: plain SAC.
         values = values.at[0].set(jnp.where(following.valid[1:].any(), mixed, own))
-        values = t.reward + self.discount * (1.0 - t.terminated) * values
         return Targets(values, following.valid.astype(jnp.float32))
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import field
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from reprise.networks import QNetwork
 from reprise.types import Transition
@@ -16,16 +18,26 @@ from reprise.types import Transition
 class PosteriorNetwork(QNetwork):
     """Q with a posterior: several heads on one trunk, or one head under dropout masks."""
 
-    variance: Float[Array, ""]
+    variance: Float[Array, ""] = field(default_factory=lambda: jnp.ones(()))
     """Of the targets, running."""
-    keep: float | None = eqx.field(static=True)
-    members: int = eqx.field(static=True)
+    keep: float | None = eqx.field(static=True, default=None)
+    members: int = eqx.field(static=True, default=1)
 
     def __call__(
         self, obs: Float[Array, "obs"], action: Float[Array, "action"]
     ) -> Float[Array, "1"]:
         """The mean of the heads; no dropout."""
-        return self.body(jnp.concatenate([obs, action])).mean(keepdims=True)
+        return super().__call__(obs, action).mean(keepdims=True)
+
+    def own(
+        self,
+        obs: Float[Array, "obs"],
+        actions: Float[Array, "n action"],
+        heads: Int[Array, "n"] | None = None,
+        each: Callable[..., Any] = jax.vmap,
+    ) -> Float[Array, "n"]:
+        """The same mean judges everybody."""
+        return each(lambda action: self(obs, action)[0])(actions)
 
     def leading(self) -> PosteriorNetwork:
         """It gives one value as it is."""
@@ -35,9 +47,9 @@ class PosteriorNetwork(QNetwork):
         self, obs: Float[Array, "obs"], action: Float[Array, "action"], masks: int, key: Array
     ) -> Float[Array, "draws"]:
         """The posterior of Q(s, a): every head, or one value for each of so many masks."""
-        x = jnp.concatenate([obs, action])
         if self.keep is None:
-            return self.body(x)
+            return super().__call__(obs, action)
+        x = jnp.concatenate([obs, action])
         return jax.vmap(lambda k: self._masked(x, k)[0])(jax.random.split(key, masks))
 
     def _masked(self, x: Float[Array, "inputs"], key: Array) -> Float[Array, "1"]:

@@ -22,14 +22,19 @@ SHOWN_ZERO_SHOT = 6
 
 
 def learning_curve(runs: Sequence[RunTables], paint: Mapping[str, str]) -> Figure:
-    """Success and return of the task policy over training, beside each prior on its own."""
+    """Success and return of the task policy over training, beside each prior on its own.
+
+    Solid: its mode; dashed: with actions drawn from it, as in training.
+    """
     figure, (success, returns) = canvas.blank(1, 2, 3.9)
     names = [str(run.recipe.get("name", "run")) for run in runs]
     ink = run_colors(names)
     pairs = list(zip(runs, names, strict=True))
     for ax, column in ((success, "success_any"), (returns, "return_mean")):
         for name in ink:
-            _curves(ax, [run.eval for run, other in pairs if other == name], column, ink[name])
+            own = [run.eval for run, other in pairs if other == name]
+            _curves(ax, own, f"sampled_{column}", ink[name], "--")
+            _curves(ax, own, column, ink[name])
         _zero_shot(ax, runs, column, paint)
         canvas.training_axis(ax, max(_last_step(run) for run in runs))
     canvas.headline(success, "Success of the task policy")
@@ -113,17 +118,21 @@ def losses(metrics: pd.DataFrame) -> Figure:
     return figure
 
 
-def _curves(ax: Axes, evals: Sequence[pd.DataFrame], column: str, color: str) -> None:
+def _curves(
+    ax: Axes, evals: Sequence[pd.DataFrame], column: str, color: str, style: str = "-"
+) -> None:
     """The runs of one name: each of them, and their mean where there are several."""
+    weight = 1.0 if style == "-" else 0.5
     known = [table[["step", column]].dropna() for table in evals]
     alone = len(evals) == 1
     for table in known:
-        ax.plot("step", column, data=table, color=color, lw=2.2 if alone else 0.9,
-                alpha=1.0 if alone else 0.4, solid_capstyle="round")  # fmt: skip
+        ax.plot("step", column, data=table, color=color, ls=style,
+                lw=weight * (2.2 if alone else 0.9), alpha=1.0 if alone else 0.4)  # fmt: skip
     if not alone and all(len(table) for table in known):
         # Only steps that every run has reached: a mean over fewer runs would jump.
         means = pd.concat(known).groupby("step")[column].agg(["mean", "count"]).reset_index()
-        ax.plot("step", "mean", data=means[means["count"] == len(known)], color=color, lw=2.2)
+        ax.plot("step", "mean", data=means[means["count"] == len(known)], color=color, ls=style,
+                lw=2.2 * weight)  # fmt: skip
 
 
 def _scored(metrics: pd.DataFrame) -> list[str]:

@@ -42,8 +42,9 @@ class Panel:
 
 
 LEARNING_CAPTION = (
-    "Each evaluation runs the task policy on its own, without priors; a dashed line is what one "
-    "prior scores on this task before any training."
+    "Each evaluation runs the task policy on its own, without priors: what it finds most likely "
+    "(solid), and with actions drawn from it, as in training (thin, dashed). A level dashed line "
+    "is what one prior scores on this task before any training."
 )
 
 PANELS: tuple[Panel, ...] = (

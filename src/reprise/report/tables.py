@@ -19,7 +19,7 @@ COLUMNS = {
     "metrics": "step episodes episode_return success critic_loss actor_loss alpha entropy "
     "steps_per_second",
     "eval": "step episodes success_any success_last first_success_step return_mean return_std "
-    "return_discounted value_start",
+    "return_discounted value_start sampled_success_any sampled_success_last sampled_return_mean",
     "switches": "step episode t from to",
     "tracks": "step episode t policy x y",
     "values": "step policy discount estimate realized steps",
@@ -98,6 +98,7 @@ def milestones(run: RunTables) -> dict[str, float | None]:
     seconds = run.manifest.get("seconds")
     return {
         "final_success": _mean(success[-5:]),
+        "final_sampled": _mean(numbers(run.eval, "sampled_success_any")[-5:]),
         "best_success": _smallest(-success, sign=-1),
         "final_return": _mean(numbers(run.eval, "return_mean")[-5:]),
         "first_success": _smallest(np.concatenate([step[success > 0], trained])),

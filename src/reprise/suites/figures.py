@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from reprise.errors import unknown
 from reprise.method import Method
@@ -12,11 +13,12 @@ from reprise.methods import METHODS
 from reprise.methods.smec import sampled
 from reprise.priors.shipped import SETS, members
 from reprise.suites.continual import sequence
-from reprise.suites.grid import PRIORS, Variant, grid, plain
+from reprise.suites.grid import PRIORS, Tune, Variant, grid, plain
 from reprise.suites.suite import EVERYTHING, Cell, Choice, Library, Scale, Suite
 from reprise.tasks import Task
 from reprise.tasks.antmaze import MAPS
 from reprise.tasks.metaworld import CONTINUAL, TWELVE
+from reprise.values import Categorical, Scalar
 
 MANIPULATION = tuple(f"metaworld/{name}" for name in TWELVE)
 DOWNSTREAM = (*MANIPULATION, *(f"antmaze/{name}" for name in MAPS))
@@ -59,7 +61,7 @@ def sensitivity_h(scale: Scale, choice: Choice) -> list[Cell]:
 
 
 def _keeping(method: Method, task: Task, part: int) -> Method:
-    h = max(1, task.horizon // part)
+    h = max(1, task.decisions // part)
     planner, critic = replace(method.planner, commit=h), replace(method.critic, horizon=h)  # pyright: ignore
     return replace(method, planner=planner, critic=critic)
 
@@ -130,6 +132,44 @@ def _sampling(method: Method, task: Task) -> Method:
     return sampled(method, heads_per_row=1)
 
 
+ANT, WALL = "antmaze/u", "metaworld/push-wall"
+
+
+def backbone(scale: Scale, choice: Choice) -> list[Cell]:
+    """What the learning core is made of: SMEC as it is, and without each ingredient."""
+    parts = [Variant("smec", "smec"), *(Variant(n, "smec", tune) for n, tune in WITHOUT.items())]
+    cells = grid(parts, (ANT, WALL), scale, choice)
+    others = grid([Variant("uniform replay", "smec")], (ANT, WALL), scale, choice)
+    uniform = [_scheduled(cell, success_share=0.0) for cell in others]
+    return sorted([*cells, *uniform], key=lambda cell: cell.run.seed)
+
+
+def _valued(method: Method, task: Task, **changes: Any) -> Method:
+    return replace(method, critic=replace(method.critic, **changes))
+
+
+def _unimitated(method: Method, task: Task) -> Method:
+    return replace(method, imitation=0.0)
+
+
+def _doubting(method: Method, task: Task) -> Method:
+    return replace(method, planner=method.planner.doubting(1.0))
+
+
+WITHOUT: dict[str, Tune] = {
+    "scalar values": partial(_valued, values=Scalar(), other_values=Scalar()),
+    "scalar values, no bounds": partial(
+        _valued, values=Scalar(), other_values=Scalar(), bounded=False
+    ),
+    "equal bins": partial(_valued, values=Categorical(zoom=0.0), bounded=True),
+    "histograms of priors": partial(_valued, other_values=Categorical(), bounded=True),
+    "three steps": partial(_valued, steps=3),
+    "no imitation": _unimitated,
+    "doubt of promises": _doubting,
+}
+"""Lines of `backbone`: an ingredient left out, changed, or added."""
+
+
 def continual(scale: Scale, choice: Choice, method: str = "smec") -> list[Cell]:
     """Tasks in a row, each with the policies of those before it, and each alone."""
     paper = tuple(f"metaworld/{name}" for name in CONTINUAL)
@@ -145,7 +185,7 @@ def zero_shot(scale: Scale, choice: Choice) -> list[Cell]:
     return [replace(cell, run=replace(cell.run, steps=1)) for cell in brief]
 
 
-def _scheduled(cell: Cell, **changes: int) -> Cell:
+def _scheduled(cell: Cell, **changes: float) -> Cell:
     schedule = replace(cell.run.schedule, **changes)
     return replace(cell, run=replace(cell.run, schedule=schedule))
 
@@ -164,6 +204,7 @@ FIGURES: dict[str, Callable[[Scale, Choice], list[Cell]]] = {
     "value-accuracy": value_accuracy,
     "cost": cost,
     "sampled-heads": sampled_heads,
+    "backbone": backbone,
     "continual": continual,
     "zero-shot": zero_shot,
 }

@@ -73,7 +73,8 @@ def cell(variant: Variant, task: str, seed: int, scale: Scale, **changes: Any) -
     # The point mazes are ours: the paper has no budget for them.
     preset = scale.preset if scale.budget(task) is scale.dear else "small"
     setup = prepare(variant.method, found, preset)
-    setup = setup._replace(method=variant.tune(setup.method, found))
+    held = found.repeated(setup.schedule.action_repeat)
+    setup = setup._replace(method=variant.tune(setup.method, held))
     setup = shrunk(setup) if scale.tiny else setup
     run = Run(
         variant.method, setup.method, task, (), seed, setup.steps, preset, setup.schedule
@@ -90,4 +91,5 @@ def shrunk(setup: Setup) -> Setup:
         actor=replace(method.actor, hidden=HIDDEN).after_warmup(TINY.warmup),
         planner=method.planner.sized(HIDDEN),
     )
-    return Setup(tiny, TINY, STEPS)
+    held = replace(TINY, action_repeat=setup.schedule.action_repeat)
+    return Setup(tiny, held, STEPS)

@@ -179,9 +179,11 @@ def tasks() -> list[Task]:
     for name, text in MAPS.items():
         rows = tuple(text.split())
         more: Any = {"sets": ("antmaze",), "small": SMALL, "picture": scaled(draw(rows))}
+        more |= {"reward_range": (0.0, 100.0), "reward_once": True}
         found.append(ant_task(f"antmaze/{name}", HORIZON, partial(AntMaze, rows), **more))
     for name, corner in CORNERS.items():
         make = partial(AntMaze, empty(5), corner=corner)
         more = {"sets": ("antmaze-priors",), "small": PRIOR_SMALL, "reward_lower_bound": SPEEDS[0]}
+        more |= {"reward_range": SPEEDS}
         found.append(ant_task(f"antmaze/empty-{name}", PRIOR_HORIZON, make, **more))
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import gymnasium as gym
@@ -34,6 +34,10 @@ class Task:
     c: float = 1.0
     """The UCB coefficient that suits its value range (about 1 % of it)."""
     reward_lower_bound: float = 0.0
+    reward_range: tuple[float, float] | None = None
+    """The least and the greatest reward of one step; None: nobody knows."""
+    reward_once: bool = False
+    """Whether the reward comes once, with the end of the episode."""
     sets: tuple[str, ...] = ()
     """Named sets it belongs to."""
     small: tuple[tuple[str, Any], ...] = ()
@@ -43,18 +47,29 @@ class Task:
     """Accidents that its environment counts under these names in `info`."""
     film: Callable[[], gym.Env[Any, Any]] | None = None
     """How to make its environment so that it can be rendered."""
+    repeat: int = 1
+    """Environment steps for which each action is held."""
+
+    def repeated(self, repeat: int) -> Task:
+        """The same task with one action for so many steps, the priors' actions included."""
+        return replace(self, repeat=repeat)
+
+    @property
+    def decisions(self) -> int:
+        """Actions in an episode that is not terminated."""
+        return max(1, self.horizon // self.repeat)
 
     @property
     def h(self) -> int:
-        """The steps a chosen policy keeps control: H / 10."""
-        return max(1, self.horizon // 10)
+        """The decisions for which a chosen policy keeps control: a tenth of an episode."""
+        return max(1, self.decisions // 10)
 
     def open(self, *, film: bool = False) -> Arena:
         """A fresh environment, ready to be played, or to be played and rendered."""
         if film and self.film is None:
             raise UserError(f"task {self.id!r} cannot be filmed: it has no renderer")
         make = self.film if film and self.film else self.make
-        return Arena(make(), self.horizon, self.id, self.mishaps)
+        return Arena(make(), self.horizon, self.id, self.mishaps, self.repeat)
 
 
 class Step(NamedTuple):
@@ -78,9 +93,15 @@ class Arena:
     """
 
     def __init__(
-        self, env: gym.Env[Any, Any], horizon: int, name: str, mishaps: tuple[str, ...] = ()
+        self,
+        env: gym.Env[Any, Any],
+        horizon: int,
+        name: str,
+        mishaps: tuple[str, ...] = (),
+        repeat: int = 1,
     ):
         self._env, self._horizon, self.name, self.mishaps = env, horizon, name, mishaps
+        self.repeat = repeat
         self._low, self._high = action_bounds(env, name)
         self._flat = flat_observations(env, name)
         self.obs_dim = int(np.prod(self._flat.shape))
@@ -94,7 +115,22 @@ class Arena:
         return self._flatten(obs)
 
     def step(self, action: np.ndarray) -> Step:
-        """Act for one step; anything non-finite stops here, before it can be stored."""
+        """Act, for as many steps as an action is held: rewards add up, a success in any counts."""
+        step = self._once(action)
+        for _ in range(self.repeat - 1):
+            if step.terminated or step.truncated:
+                break
+            before, step = step, self._once(action)
+            both = zip(before.mishaps, step.mishaps, strict=True)
+            step = step._replace(
+                reward=np.float32(before.reward + step.reward),
+                success=float(np.fmax(before.success, step.success)),
+                mishaps=tuple(a + b for a, b in both),
+            )
+        return step
+
+    def _once(self, action: np.ndarray) -> Step:
+        """One step of the environment; anything non-finite stops here, before it can be stored."""
         if not np.isfinite(action).all():  # MuJoCo would reset itself and say nothing
             raise EnvironmentFault(f"action is {action} at step {self._clock + 1} of an episode")
         obs, earned, terminated, truncated, info = self._env.step(self.rescale(action))

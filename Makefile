@@ -19,7 +19,8 @@ check: .venv/ready-dev       ## ruff, pyright, import contract, tests
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 	# A module's tests share what they make and compile, so one process runs them.
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+	# A worker that dies ends the session: its replacement would wait for ever.
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 docs: .venv/ready-dev        ## the documentation as a site, in site/
 	$(BIN)/mkdocs build --strict

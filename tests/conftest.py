@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import gc
+import itertools
 import os
 import shutil
 import tempfile
+from pathlib import Path
 
 os.environ["NPROC"] = "1"
 
@@ -22,6 +25,27 @@ import jax
 import pytest
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+
+MAPS = Path("/proc/self/maps")
+"""The memory maps of this process, a line each, where the system is Linux."""
+ENOUGH_MAPS = 10_000
+EVERY = 16
+"""Tests between two looks at them, which take milliseconds."""
+finished = itertools.count(1)
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Let go of compiled functions before there are too many of them.
+
+    Each holds about three memory maps, of which Linux grants a process 65,530
+    (`vm.max_map_count`): a worker that kept all of a whole session would run out of them, and JAX
+    would end in a segmentation fault. What is needed again comes from the folder above.
+    """
+    due = next(finished) % EVERY == 0
+    if due and MAPS.exists() and MAPS.read_bytes().count(b"\n") > ENOUGH_MAPS:
+        jax.clear_caches()
+        gc.collect()
 
 
 SLOW = ("test_suite_runs", "test_resume", "test_every_method")

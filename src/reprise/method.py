@@ -51,6 +51,8 @@ class Method:
     """tau, how far the target network moves to the critic at each update."""
     actor_delay: int = 2
     """Critic updates per update of actor and temperature."""
+    temperature: float = 1.0
+    """alpha at the start, before it adapts to the entropy wanted."""
     stochastic_priors: bool = False
     """Sample the priors, when they act and in their heads' targets alike; else take the mode."""
     reward_lower_bound: float = 0.0
@@ -60,7 +62,7 @@ class Method:
     worth more than what the task policy would do; in units of the mean value."""
 
     def __post_init__(self) -> None:
-        require(self, "positive", "learning_rate", "actor_delay")
+        require(self, "positive", "learning_rate", "actor_delay", "temperature")
         require(self, "above 0 and at most 1", "smoothing")
         require(self, "finite", "reward_lower_bound")
         require(self, "at least 0", "imitation")
@@ -71,7 +73,7 @@ class Method:
         actor, critic = self.actor.init(k_actor, spec), self.critic.init(k_critic, spec)
         # A copy, because update donates its input and one buffer cannot be donated twice.
         target = jax.tree.map(jnp.copy, critic)
-        log_alpha, adam = jnp.zeros(()), flat_adam(self.learning_rate)
+        log_alpha, adam = jnp.log(self.temperature), flat_adam(self.learning_rate)
         parts: Any = (critic, actor, log_alpha)
         optim: Any = tuple(adam.init(part) for part in parts)
         planner = self.planner.init(k_planner, spec)

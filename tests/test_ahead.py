@@ -93,7 +93,7 @@ def told(critic: Critic, source: int, then: Ahead) -> tuple[np.ndarray, np.ndarr
 
 @pytest.mark.parametrize("source", [0, 1, 2])
 def test_the_head_of_who_acted_gets_k_rewards_and_the_value_after_them(source: int) -> None:
-    critic = HybridCritic(horizon=6, discount=0.9, steps=3, other_steps=3)
+    critic = HybridCritic(horizon=6, discount=0.9, n_step=3, other_n_step=3)
     once, far = told(critic, source, ahead([1.0, 2.0, 4.0]))
     discount = 0.9 if source == 0 else critic.gbar
     value = 70.0 + (0.4, 0.5, 0.6)[source] + source
@@ -104,7 +104,7 @@ def test_the_head_of_who_acted_gets_k_rewards_and_the_value_after_them(source: i
 
 
 def test_nothing_comes_after_a_termination_and_a_random_row_teaches_one_step() -> None:
-    critic = HybridCritic(horizon=6, discount=0.9, steps=3)
+    critic = HybridCritic(horizon=6, discount=0.9, n_step=3)
     _, far = told(critic, 0, ahead([1.0, 2.0], ended=1.0))
     assert far[0] == pytest.approx(1.0 + 0.9 * 2.0)
     once, far = told(critic, -1, ahead([1.0]))
@@ -127,8 +127,8 @@ def test_mambas_head_0_mixes_where_it_bootstraps() -> None:
 
 
 def test_a_posterior_has_no_head_for_who_acted() -> None:
-    with pytest.raises(UserError, match="steps must be 1"):
-        MixtureCritic(steps=3)
+    with pytest.raises(UserError, match="n-step must be 1"):
+        MixtureCritic(n_step=3)
 
 
 def test_a_run_may_look_ahead_and_else_nothing_is_looked_up(monkeypatch: Any) -> None:
@@ -141,7 +141,7 @@ def test_a_run_may_look_ahead_and_else_nothing_is_looked_up(monkeypatch: Any) ->
 
     monkeypatch.setattr(windows, "ahead", ahead)
     near = small(smec(5, 1.0))
-    far = replace(near, critic=replace(near.critic, steps=3, other_steps=5))
+    far = replace(near, critic=replace(near.critic, n_step=3, other_n_step=5))
     schedule = reporting(90, warmup=20, learning_starts=20)
     losses = [
         [

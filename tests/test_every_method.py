@@ -25,7 +25,7 @@ from reprise.priors import Foreign, Priors
 from reprise.sealed import OPTIONS, Sealed, compiled
 from reprise.train import Progress, train
 from reprise.types import Advice, Gaussian, Spec
-from reprise.values import Categorical, Scaled
+from reprise.values import Categorical
 from toys import BRISK, line, priors, raw, same, small
 
 PLAIN = {"plain smec": METHODS["smec"], "plain scratch": METHODS["scratch"]}
@@ -45,9 +45,9 @@ def build(name: str) -> Method:
     method = small(ROWS[name].build(10, 1.0))
     method = replace(method, actor=method.actor.after_warmup(20))
     if name in PLAIN:
-        return replace(method, critic=replace(method.critic, steps=2, other_steps=3))
+        return replace(method, critic=replace(method.critic, n_step=2, other_n_step=3))
     critic = replace(
-        method.critic, values=Categorical(16), other_values=Scaled(), bounded=True,
+        method.critic, values=Categorical(16), other_values=Categorical(16), bounded=True,
         reward_range=(0.0, 1.0),
     )  # fmt: skip
     return replace(method, critic=critic, imitation=0.4, planner=method.planner.doubting(1.0))

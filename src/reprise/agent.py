@@ -112,9 +112,10 @@ class Plan(NamedTuple):
 
     def earn(self, reward: float, gamma: float) -> Plan:
         """One more reward."""
+        earned, due = np.float32(self.earned), np.float32(self.due)  # not JAX's to compute
         with np.errstate(over="ignore"):  # a loss will say so
-            earned = np.float32(self.earned + self.due * reward)
-        return self._replace(earned=earned, due=np.float32(gamma * self.due))  # pyright: ignore
+            earned = np.float32(earned + due * reward)
+        return self._replace(earned=earned, due=np.float32(gamma * due))  # pyright: ignore
 
     def settle(self, value: Any, terminated: Any = False) -> Plan:
         """Compare what the task policy promised with what it earned while it had control.
@@ -177,6 +178,11 @@ class Proposals(NamedTuple):
     """log pi of the first."""
     valid: Bool[Array, "policies"]
     """Who may act on its proposal: the task policy always, a prior if it said something usable."""
+
+    def only(self, priors: Int[Array, "some"]) -> Proposals:
+        """Those of the task policy and of these priors."""
+        who = jnp.concatenate([jnp.zeros(1, jnp.int32), 1 + priors])
+        return self._replace(actions=self.actions[who], valid=self.valid[who])
 
 
 def usable(advice: Advice) -> Bool[Array, "policies"]:

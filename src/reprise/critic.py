@@ -50,9 +50,9 @@ class Critic(ABC):
     """How head 0 says what its value is."""
     other_values: Representation = field(default_factory=Scalar)
     """How other heads do, if there are any: the values of priors, over short horizons."""
-    steps: int = 1
+    n_step: int = 1
     """Steps before head 0's target bootstraps, as long as the task policy keeps control."""
-    other_steps: int = 1
+    other_n_step: int = 1
     """The same for a prior's head, as long as that prior keeps control."""
     bounded: bool = False
     """Keep values and their targets within what the rewards allow."""
@@ -63,12 +63,18 @@ class Critic(ABC):
 
     hears: ClassVar[bool] = False
     """Whether its targets depend on what the priors say in s'."""
+    separable: ClassVar[bool] = False
+    """Whether it knows the target of some heads without those of the others."""
+    looks_far: ClassVar[bool] = True
+    """Whether its heads are policies, which can be judged by several of their own steps."""
 
     def __post_init__(self) -> None:
         require(self, "between 0 and 1", "discount")
-        require(self, "positive", "ensemble", "hidden", "steps", "other_steps")
+        require(self, "positive", "ensemble", "hidden", "n_step", "other_n_step")
         if self.reward_range and not self.reward_range[0] < self.reward_range[1]:
             raise UserError(f"reward-range is {self.reward_range}; the first must be the smaller")
+        if self.looks_ahead and not self.looks_far:
+            raise UserError("n-step must be 1: these heads are not policies")
         if self.bounded and self.entropy_backup:
             raise UserError("entropy-backup leads out of the bounds; add --critic.no-bounded")
         plain = isinstance(self.values, Scalar) and isinstance(self.other_values, Scalar)
@@ -94,7 +100,7 @@ class Critic(ABC):
     @property
     def looks_ahead(self) -> bool:
         """Whether its targets need more than one step."""
-        return max(self.steps, self.other_steps) > 1
+        return max(self.n_step, self.other_n_step) > 1
 
     def look_ahead(
         self, agent: Agent, t: Transition, targets: Targets, then: Proposals, key: Array
@@ -108,13 +114,23 @@ class Critic(ABC):
         mine = jnp.clip(t.source, 0, network.heads - 1)
         discount = self.discounts(network.heads)[mine]
         later = t._replace(next_obs=far.obs, next_advice=far.advice, whose=None)
-        value = self.outlook(agent, later, then, key).values[mine]
+        value = self._value_of(mine, agent, later, then, key)
         earned = jnp.sum(discount ** jnp.arange(far.rewards.size) * far.rewards)
         total = backup(earned, discount**far.steps, far.terminated, value)
         heads = targets.heads
         known = jnp.arange(len(targets.values)) if heads is None else heads
         values = jnp.where(known == t.source, total, targets.values)
         return targets._replace(values=network.possible(values, known))
+
+    def _value_of(
+        self, head: Int[Array, ""], agent: Agent, t: Transition, following: Proposals, key: Array
+    ) -> Float[Array, ""]:
+        """What one head expects from s' on, without asking all the others where that can be."""
+        if not self.separable or agent.target[0].heads == 1:
+            return self.outlook(agent, t, following, key).values[head]
+        prior = jnp.maximum(head - 1, 0)[None]
+        alone = self.outlook(agent, t._replace(whose=prior), following.only(prior), key)
+        return alone.values[jnp.minimum(head, 1)]
 
     def discounts(self, policies: int) -> Float[Array, "policies"]:
         """The discount at which each policy is judged."""
@@ -205,6 +221,7 @@ class HybridCritic(Critic):
     """SMEC: long-sighted for the task policy, myopic for every prior."""
 
     hears: ClassVar[bool] = True
+    separable: ClassVar[bool] = True
 
     horizon: int | None = 50
     """h, the steps a prior is judged over; None judges it with gamma."""

@@ -156,7 +156,7 @@ class QNetwork(eqx.Module):
             others = jnp.einsum("vi,ivw->vw", inner[1:], weight) + bias
             known = jnp.arange(n)
         else:
-            others = jax.vmap(last.some)(inner[1:], self._columns(heads[1:]))
+            others = self._others(inner[1:], heads[1:])
             known = heads
         return self.possible(self._read(leading, others, self.bounds_of(known)), known)
 
@@ -185,8 +185,22 @@ class QNetwork(eqx.Module):
             leading, others = outputs[:first], outputs[first:]
         else:
             leading = inner @ last.weight[:, :first] + last.bias[:first]
-            others = last.some(inner, self._columns(heads[1:]).ravel())
+            here = jnp.broadcast_to(inner, (len(heads) - 1, inner.size))
+            others = self._others(here, heads[1:])
         return leading, others.reshape(-1, self.values[1].width)
+
+    def _others(
+        self, inner: Float[Array, "n inputs"], heads: Int[Array, "n"]
+    ) -> Float[Array, "n width"]:
+        """What the last layer says for each of these heads, none of them head 0."""
+        last, width = self.body.layers[-1], self.values[1].width
+        if width == 1 or self.heads > CROWD:
+            return jax.vmap(last.some)(inner, self._columns(heads))
+        # To compute all heads and keep one is faster than to gather a matrix for each row.
+        first = self.values[0].width
+        every = inner @ last.weight[:, first:] + last.bias[first:]
+        rows = every.reshape(len(inner), -1, width)
+        return jnp.take_along_axis(rows, (heads - 1)[:, None, None], axis=1)[:, 0]
 
     def _columns(self, heads: Int[Array, "n"]) -> Int[Array, "n width"]:
         """Which outputs belong to these heads, none of them head 0."""

@@ -180,7 +180,7 @@ def _rows(loop: Loop, players: _Players) -> Packed:
     packed = replay.take(rows, best)
     if not critic.looks_ahead:
         return packed
-    return replace(packed, ahead=windows.ahead(replay, rows, critic.steps, critic.other_steps))
+    return replace(packed, ahead=windows.ahead(replay, rows, critic.n_step, critic.other_n_step))
 
 
 def _reset(loop: Loop, arena: Arena, priors: Priors, seed: int) -> None:

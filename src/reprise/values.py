@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from reprise.errors import UserError, require
+from reprise.errors import UserError
 
 
 class Bounds(NamedTuple):
@@ -98,39 +99,6 @@ class Scalar(Representation):
         return 0.5 * (outputs[..., 0] - targets) ** 2
 
 
-@dataclass(frozen=True)
-class Scaled(Representation):
-    """One output, which counts the value in steps of its range: errors of all heads are alike."""
-
-    steps: int = 64
-    """Steps from the least to the greatest value."""
-
-    def __post_init__(self) -> None:
-        require(self, "positive", "steps")
-
-    @property
-    def width(self) -> int:
-        return 1
-
-    def read(
-        self, outputs: Float[Array, "heads width"], bounds: Bounds | None
-    ) -> Float[Array, "heads"]:
-        return outputs[..., 0] * self._step(bounds)
-
-    def loss(
-        self,
-        outputs: Float[Array, "heads width"],
-        targets: Float[Array, "heads"],
-        bounds: Bounds | None,
-    ) -> Float[Array, "heads"]:
-        """Half of the squared error, in steps."""
-        return 0.5 * (outputs[..., 0] - targets / self._step(bounds)) ** 2
-
-    def _step(self, bounds: Bounds | None) -> Float[Array, "heads"]:
-        limits = known(bounds)
-        return (limits.high - limits.low) / self.steps
-
-
 EDGE = 3
 """Bins beyond either bound: what is left of a target's bell curve beyond them does not count."""
 SPREAD = 0.75
@@ -148,13 +116,10 @@ class Categorical(Representation):
     Its first and last `EDGE` bins lie beyond the bounds, so that targets there are not cut off.
     """
 
-    bins: int = 64
+    bins: int = 51
     """Bins of the histogram."""
-    zoom: float = 100.0
-    """How much narrower the bins near 0 are than those near the greatest value; 0: all alike."""
 
     def __post_init__(self) -> None:
-        require(self, "at least 0", "zoom")
         if self.bins < 2 * EDGE + 2:
             raise UserError(f"bins is {self.bins}; it must be at least {2 * EDGE + 2}")
 
@@ -166,8 +131,8 @@ class Categorical(Representation):
         self, weight: Float[Array, "inputs outputs"], bounds: Bounds | None
     ) -> tuple[Float[Array, "inputs outputs"], Float[Array, "outputs"]]:
         """Every head is sure that its value is near 0, not in the middle of its range."""
-        scale = self._scale(known(bounds))
-        nothing = scale.place(jnp.zeros_like(scale.size))
+        limits = known(bounds)
+        nothing = self._place(jnp.zeros_like(limits.low), limits)
         away = (self._numbers()[None] - nothing[:, None]) / CERTAINTY
         return QUIET * weight, jnp.maximum(-0.5 * away**2, DOUBT).ravel()
 
@@ -176,8 +141,8 @@ class Categorical(Representation):
     ) -> Float[Array, "heads"]:
         """The mean of the histogram, within the bounds."""
         limits = known(bounds)
-        worth = self._scale(limits).worth(self._numbers())
-        return limits.clip((jax.nn.softmax(outputs) * worth).sum(axis=-1))
+        mean = jax.nn.softmax(outputs) @ self._numbers()
+        return limits.clip(limits.low + (mean - EDGE) * self._size(limits))
 
     def loss(
         self,
@@ -194,50 +159,22 @@ class Categorical(Representation):
     ) -> Float[Array, "heads width"]:
         """HL-Gauss: how much of a bell curve around the target lies in each bin."""
         limits = known(bounds)
-        middle = self._scale(limits).place(limits.clip(targets))[:, None]
+        middle = self._place(limits.clip(targets), limits)[:, None]
         edges = jnp.arange(self.bins + 1, dtype=jnp.float32) - 0.5
-        below = jax.scipy.special.ndtr((edges[None] - middle) / SPREAD)
+        below = jax.lax.erf((edges[None] - middle) / (SPREAD * math.sqrt(2.0)))
         mass = below[:, 1:] - below[:, :-1]
         return mass / mass.sum(axis=-1, keepdims=True)
 
     def _numbers(self) -> Float[Array, "bins"]:
         return jnp.arange(self.bins, dtype=jnp.float32)
 
-    def _scale(self, bounds: Bounds) -> Scale:
-        size = jnp.maximum(jnp.abs(bounds.low), jnp.abs(bounds.high))
-        low, high = (squash(bound / size, self.zoom) for bound in bounds)
-        return Scale(low, (high - low) / (self.bins - 1 - 2 * EDGE), size, self.zoom)
-
-
-class Scale(NamedTuple):
-    """Where on a row of bins a value lies, for each head; its lower bound is in bin `EDGE`."""
-
-    low: Float[Array, "heads"]
-    """The lower bound, squashed."""
-    step: Float[Array, "heads"]
-    """A bin."""
-    size: Float[Array, "heads"]
-    """The largest possible absolute value."""
-    zoom: float
-
-    def place(self, values: Float[Array, "heads"]) -> Float[Array, "heads"]:
+    def _place(self, values: Float[Array, "heads"], bounds: Bounds) -> Float[Array, "heads"]:
         """The bin of each head's value, and how far between two it is."""
-        return (squash(values / self.size, self.zoom) - self.low) / self.step + EDGE
+        return (values - bounds.low) / self._size(bounds) + EDGE
 
-    def worth(self, numbers: Float[Array, "bins"]) -> Float[Array, "heads bins"]:
-        """What a bin counts for, so that the mean of a target's histogram is the target."""
-        squashed = self.low[:, None] + (numbers[None] - EDGE) * self.step[:, None]
-        if not self.zoom:
-            return self.size[:, None] * squashed
-        # The mean of exp over a bell curve lies above exp of its middle, by half the variance.
-        excess = 0.5 * (SPREAD**2 + 1.0 / 12.0) * self.step[:, None] ** 2
-        far = jnp.expm1(jnp.abs(squashed) - excess) / self.zoom
-        return self.size[:, None] * jnp.sign(squashed) * jnp.maximum(far, 0.0)
-
-
-def squash(part: Float[Array, "heads"], zoom: float) -> Float[Array, "heads"]:
-    """A value as a part of its range, stretched around 0: sign(v) log(1 + zoom |v|)."""
-    return jnp.sign(part) * jnp.log1p(zoom * jnp.abs(part)) if zoom else part
+    def _size(self, bounds: Bounds) -> Float[Array, "heads"]:
+        """How much of each head's range a bin covers."""
+        return (bounds.high - bounds.low) / (self.bins - 1 - 2 * EDGE)
 
 
 def known(bounds: Bounds | None) -> Bounds:

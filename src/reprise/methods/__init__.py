@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
+from reprise.critic import Critic, HybridCritic
 from reprise.errors import unknown
 from reprise.method import Method
 from reprise.methods import smec as _smec
@@ -17,7 +18,7 @@ from reprise.methods.qmp import qmp
 from reprise.methods.skills import skills
 from reprise.schedule import Schedule
 from reprise.tasks import Task
-from reprise.values import Categorical, Scalar, Scaled
+from reprise.values import Categorical, Scalar
 
 Preset = Literal["small", "paper"]
 
@@ -70,11 +71,14 @@ _SMALL: dict[str, Any] = {
     "hidden": (256, 256),
     "layer_norm": True,
     "values": Categorical(),
-    "other_values": Scaled(),
+    "other_values": Categorical(),
     "bounded": True,
     "learning_rate": 3e-4,
     "smoothing": 5e-3,
-    "imitation": 0.4,
+    "imitation": 0.0,
+    "heads_per_row": 1,
+    "n_step": 10,
+    "other_n_step": 10,
     "success_share": 0.5,
     "discount": 0.99,
     "action_repeat": 1,
@@ -93,6 +97,9 @@ _PAPER: dict[str, Any] = {
     "learning_rate": 3e-4,
     "smoothing": 5e-3,
     "imitation": 0.0,
+    "heads_per_row": None,
+    "n_step": 1,
+    "other_n_step": 1,
     "success_share": 0.0,
     "discount": 0.99,
     "action_repeat": 1,
@@ -103,6 +110,7 @@ _PAPER: dict[str, Any] = {
     "evaluate_every": 10_000,
 }
 _CRITIC = ["discount", "hidden", "layer_norm", "values", "other_values", "bounded"]
+_REACH = ["n_step", "other_n_step"]
 _SCHEDULE = [
     "warmup", "action_repeat", "updates_per_step", "success_share", "log_every", "evaluate_every",
 ]  # fmt: skip
@@ -126,7 +134,7 @@ def prepare(
     task = task.repeated(sizes["action_repeat"])
     sizes |= {"discount": round(sizes["discount"] ** task.repeat, 6)}
     method = rows[name].build(task.h, task.c)
-    critic = replace(method.critic, **{key: sizes[key] for key in _CRITIC}, **_rewards(task))
+    critic = _critic(method.critic, sizes, task)
     actor = replace(method.actor, hidden=sizes["hidden"]).after_warmup(sizes["warmup"])
     method = replace(
         method,
@@ -141,6 +149,14 @@ def prepare(
         checkpoint_every=sizes["evaluate_every"],
     )
     return Setup(method, schedule, sizes["steps"])
+
+
+def _critic(critic: Critic, sizes: dict[str, Any], task: Task) -> Critic:
+    """The critic in the preset's sizes, as far as they are its own."""
+    keys = [*_CRITIC, *(_REACH if critic.looks_far else ())]
+    if isinstance(critic, HybridCritic):
+        keys.append("heads_per_row")
+    return replace(critic, **{key: sizes[key] for key in keys}, **_rewards(task))
 
 
 def _rewards(task: Task) -> dict[str, Any]:

@@ -36,6 +36,7 @@ class MixtureCritic(Critic):
     """A posterior over Q, whose target follows whoever it finds best in the next state."""
 
     hears: ClassVar[bool] = True
+    looks_far: ClassVar[bool] = False
 
     members: int = 5
     """Heads, each of which sees its own sample of the data; or dropout masks per loss."""
@@ -48,8 +49,6 @@ class MixtureCritic(Critic):
         super().__post_init__()
         require(self, "positive", "members")
         require(self, "above 0 and at most 1", "bootstrap")
-        if self.looks_ahead:
-            raise UserError("steps must be 1: these heads are not policies")
         if self.keep is not None:
             require(self, "between 0 and 1", "keep")
             if not isinstance(self.values, Scalar):

@@ -18,7 +18,7 @@ from reprise.suites.suite import EVERYTHING, Cell, Choice, Library, Scale, Suite
 from reprise.tasks import Task
 from reprise.tasks.antmaze import MAPS
 from reprise.tasks.metaworld import CONTINUAL, TWELVE
-from reprise.values import Categorical, Scalar
+from reprise.values import Scalar
 
 MANIPULATION = tuple(f"metaworld/{name}" for name in TWELVE)
 DOWNSTREAM = (*MANIPULATION, *(f"antmaze/{name}" for name in MAPS))
@@ -148,8 +148,8 @@ def _valued(method: Method, task: Task, **changes: Any) -> Method:
     return replace(method, critic=replace(method.critic, **changes))
 
 
-def _unimitated(method: Method, task: Task) -> Method:
-    return replace(method, imitation=0.0)
+def _imitating(method: Method, task: Task) -> Method:
+    return replace(method, imitation=0.4)
 
 
 def _doubting(method: Method, task: Task) -> Method:
@@ -161,10 +161,9 @@ WITHOUT: dict[str, Tune] = {
     "scalar values, no bounds": partial(
         _valued, values=Scalar(), other_values=Scalar(), bounded=False
     ),
-    "equal bins": partial(_valued, values=Categorical(zoom=0.0), bounded=True),
-    "histograms of priors": partial(_valued, other_values=Categorical(), bounded=True),
-    "three steps": partial(_valued, steps=3),
-    "no imitation": _unimitated,
+    "scalar values of priors": partial(_valued, other_values=Scalar()),
+    "one step": partial(_valued, n_step=1, other_n_step=1),
+    "imitation": _imitating,
     "doubt of promises": _doubting,
 }
 """Lines of `backbone`: an ingredient left out, changed, or added."""

@@ -117,7 +117,7 @@ def test_the_backbone_differs_in_one_ingredient_at_a_time() -> None:
     uniform = lines.pop("uniform replay")
     assert uniform.schedule == replace(whole.schedule, success_share=0.0)
     assert all(run.schedule == whole.schedule for run in lines.values())
-    for name, field in (("no imitation", "imitation"), ("doubt of promises", "planner")):
+    for name, field in (("imitation", "imitation"), ("doubt of promises", "planner")):
         same = {field: getattr(whole.method, field)}
         assert replace(lines.pop(name).method, **same) == whole.method
     assert all(

@@ -22,7 +22,7 @@ def lineup(
     task: Task, preset: Preset, counts: Sequence[int], heads_per_row: int
 ) -> dict[str, Entry]:
     """`scratch`, `smec-kN` with all heads learning from every row, `smec-kN-sampled` with some."""
-    smec = prepare("smec", task, preset).method
+    smec = sampled(prepare("smec", task, preset).method, None)
     fewer = sampled(smec, heads_per_row)
     entries = {"scratch": Entry(prepare("scratch", task, preset).method, 0)}
     for count in counts:

@@ -14,8 +14,8 @@ def smec(h: int = 50, c: float = 10.0) -> Method:
     return Method(critic=HybridCritic(horizon=h), planner=ValueGuided(commit=h, ucb=c))
 
 
-def sampled(method: Method, heads_per_row: int) -> Method:
-    """The same, but so many prior heads learn from each transition, in turns."""
+def sampled(method: Method, heads_per_row: int | None) -> Method:
+    """The same, but this many prior heads learn from each transition, in turns; None: all."""
     if not isinstance(method.critic, HybridCritic):
         raise TypeError(f"{type(method.critic).__name__} has no heads of priors")
     return replace(method, critic=replace(method.critic, heads_per_row=heads_per_row))

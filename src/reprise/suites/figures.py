@@ -163,6 +163,7 @@ WITHOUT: dict[str, Tune] = {
     ),
     "scalar values of priors": partial(_valued, other_values=Scalar()),
     "one step": partial(_valued, n_step=1, other_n_step=1),
+    "all heads per row": partial(_valued, heads_per_row=None),
     "imitation": _imitating,
     "doubt of promises": _doubting,
 }

@@ -25,12 +25,12 @@ import jax
 import numpy as np
 import tyro
 
-from reprise.method import Method
+from reprise.core.method import Method
 from reprise.methods import METHODS, prepare
 from reprise.priors import Card, Policy, Priors, resolve
-from reprise.schedule import Schedule
 from reprise.tasks import Task, find
-from reprise.train import train
+from reprise.training.loop import train
+from reprise.training.schedule import Schedule
 
 PAPER = {
     "scratch": 1.00, "multipolar": 1.26, "ac-teach": 1.28, "cup": 1.30, "skills": 2.29,

@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 
-from reprise.report.palette import run_colors
+from reprise.pages.palette import run_colors
 
 
 def panel(axes: Axes, curves: pd.DataFrame, task: str) -> None:

@@ -17,7 +17,7 @@ import sys
 import time
 from pathlib import Path
 
-from reprise.bench.timing import Speed
+from reprise.lab.bench.timing import Speed
 
 UPDATES = 60
 """Per turn."""
@@ -26,7 +26,7 @@ UPDATES = 60
 def learn(task: str, name: str) -> None:
     """One side: a turn for each line it reads; answers seconds and processor seconds."""
     import reprise
-    from reprise.bench.updates import Workload, learners
+    from reprise.lab.bench.updates import Workload, learners
 
     count = int(name.split("-")[1][1:]) if "-k" in name else 0
     counts = (count,) if count else ()

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import tyro
 
-from reprise.assess import zero_shot
 from reprise.priors import Policy, Priors, resolve, shipped
+from reprise.runs.judge import zero_shot
 from reprise.tasks import Task, listed
 
 Row = dict[str, str]

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from fake_run import write_run, write_table
-from reprise import files, spec, suites
+from reprise import suites
+from reprise.io import files
 from reprise.priors import resolve
+from reprise.runs import recipe
 from reprise.suites import record
 
 PRIORS = ("ne", "se", "sw")
@@ -58,7 +60,7 @@ def write_true_run(folder: Path, run: spec.Run, priors: Sequence[str] = CORNERS)
     write_run(folder, run.name, priors, run.seed, run.steps)
     shipped = {one.name: one for one in resolve(["zoo:pointmaze"]).records}
     known = tuple(shipped[name] for name in priors)
-    files.write_json(folder / "run.json", spec.dump(replace(run, priors=known)))
+    files.write_json(folder / "run.json", recipe.dump(replace(run, priors=known)))
     return folder
 
 

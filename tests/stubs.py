@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from reprise.agent import Agent, Proposals
-from reprise.critic import Targets
-from reprise.planner import Scene
-from reprise.types import Advice, Gaussian, Spec, Transition
+from reprise.core.agent import Agent, Proposals
+from reprise.core.critic import Targets
+from reprise.core.planner import Scene
+from reprise.core.types import Advice, Gaussian, Spec, Transition
 from toys import batch
 
 Formula = Callable[[jax.Array, jax.Array], jax.Array]

@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from reprise.theory import tabular
-from reprise.theory.tabular import Mdp
+from reprise.lab.theory import tabular
+from reprise.lab.theory.tabular import Mdp
 from stubs import GivenQ
 
 S, A = 5, 3

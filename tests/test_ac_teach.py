@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from reprise.agent import Agent, Plan
-from reprise.critic import Targets
-from reprise.method import Method
+from reprise.core.agent import Agent, Plan
+from reprise.core.critic import Targets
+from reprise.core.method import Method
+from reprise.core.types import Spec, Transition
 from reprise.methods.ac_teach import MixtureCritic, PosteriorActor, Thompson, thompson
 from reprise.methods.ac_teach import ac_teach as published
 from reprise.methods.posterior import PosteriorNetwork, draws, identity, spread
-from reprise.types import Spec, Transition
 from stubs import agent_of, counted, fixed, formula, proposals, says, scene, transition
 from toys import batch, blank_plan, raw, same, small
 

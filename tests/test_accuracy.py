@@ -12,19 +12,19 @@ import numpy as np
 import pytest
 
 from digest import digest
-from reprise import accuracy as module
-from reprise.accuracy import Start, accuracy, due, enough, moments, monte_carlo
-from reprise.critic import HybridCritic, SoftCritic
-from reprise.errors import UserError
-from reprise.evaluate import Stage
-from reprise.execute import execute
-from reprise.loop import Loop, begin
-from reprise.method import Method
+from reprise.core.critic import HybridCritic, SoftCritic
+from reprise.core.method import Method
+from reprise.core.types import Advice, Gaussian
+from reprise.io.errors import UserError
 from reprise.methods.smec import no_truncation, smec
 from reprise.priors import Priors, resolve, save
-from reprise.spec import Run
+from reprise.runs.execute import execute
+from reprise.runs.recipe import Run
 from reprise.tasks import Task, find
-from reprise.types import Advice, Gaussian
+from reprise.training import value_accuracy as module
+from reprise.training.evaluate import Stage
+from reprise.training.state import Loop, begin
+from reprise.training.value_accuracy import Start, accuracy, due, enough, moments, monte_carlo
 from test_resume import Enough, cut_at
 from toys import BRISK, Line, leaves, line, outputs, policy, priors, small
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from reprise.errors import UserError
-from reprise.evaluate import evaluate
+from reprise.io.errors import UserError
 from reprise.methods import prepare
 from reprise.methods.smec import smec
-from reprise.schedule import Schedule
 from reprise.tasks import Task, find
-from reprise.train import Progress, train
+from reprise.training.evaluate import evaluate
+from reprise.training.loop import Progress, train
+from reprise.training.schedule import Schedule
 from toys import line, priors, reporting, small
 
 

@@ -10,16 +10,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reprise import windows
-from reprise.agent import Proposals
-from reprise.critic import Critic, HybridCritic, SoftCritic
-from reprise.errors import UserError
+from reprise.core import windows
+from reprise.core.agent import Proposals
+from reprise.core.critic import Critic, HybridCritic, SoftCritic
+from reprise.core.replay import ReplayBuffer
+from reprise.core.types import Advice, Ahead, Place, Spec, Transition
+from reprise.io.errors import UserError
 from reprise.methods.ac_teach import MixtureCritic
 from reprise.methods.mamba import BaselineCritic
 from reprise.methods.smec import smec
-from reprise.replay import ReplayBuffer
-from reprise.train import train
-from reprise.types import Advice, Ahead, Place, Spec, Transition
+from reprise.training.loop import train
 from stubs import agent_of, formula
 from toys import BRISK, batch, line, priors, reporting, small
 

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reprise.build import antmaze as building
-from reprise.build.antmaze import TURNS, turn
-from reprise.errors import UserError
+from reprise.io.errors import UserError
+from reprise.lab.make import antmaze as building
+from reprise.lab.make.antmaze import TURNS, turn
 from reprise.methods import scratch
 from reprise.priors import Priors, load
 from reprise.tasks import Arena, find, listed
 from reprise.tasks.antmaze import CELL, MAPS, AntMaze, inside_a_wall
 from reprise.tasks.legs import Symmetry, by_compass, renaming, turning
 from reprise.tasks.pointmaze import CORNERS, empty
-from reprise.train import train
+from reprise.training.loop import train
 from toys import BRISK, small
 from toys import policy as random_policy
 

@@ -149,7 +149,7 @@ def _unsafe_call(node: ast.Call) -> list[str]:
 
 # The one door through which a prior may run code; tests/test_references.py shows that it stays
 # shut without --trust-code.
-BY_HAND = {"priors/code.py": "import_module"}
+BY_HAND = {"priors/formats/code.py": "import_module"}
 
 
 def allowed(path: Path) -> str:
@@ -239,11 +239,9 @@ def test_the_search_for_mute_names_finds_them() -> None:
 
 # --- one core for all methods ---
 
-CORE = [SOURCE / f"{name}.py" for name in (
-    "accuracy", "actor", "agent", "assess", "checkpoint", "critic", "evaluate", "execute", "loop",
-    "looparrays", "method", "networks", "planner", "record", "replay", "schedule", "train",
-    "windows",
-)]  # fmt: skip
+CORE = sorted(
+    path for room in ("core", "training", "runs") for path in (SOURCE / room).glob("*.py")
+)
 """What runs every method: it knows the three kinds of choices and no value of them."""
 
 
@@ -307,7 +305,10 @@ def python(code: str) -> subprocess.CompletedProcess[str]:
 
 def test_reprise_and_its_command_line_work_without_the_report_extra() -> None:
     blocked = {"pandas", "matplotlib", "jinja2", "scipy", "plotly"}
-    use = "import reprise, reprise.cli\nassert reprise.cli.main(['methods', 'list', '--json']) == 0"
+    use = (
+        "import reprise\nfrom reprise.cli.main import main\n"
+        "assert main(['methods', 'list', '--json']) == 0"
+    )
     done = python(BLOCKER.replace("{blocked}", repr(blocked)) + use)
     assert done.returncode == 0, done.stderr
     assert '"smec"' in done.stdout
@@ -343,8 +344,8 @@ def test_without_the_report_extra_a_report_is_refused_in_one_line(tmp_path: Path
     code = (
         "import importlib.util as u; real = u.find_spec\n"
         "u.find_spec = lambda n, *a: None if n == 'pandas' else real(n, *a)\n"
-        "from reprise.pages import write_report\n"
-        "from reprise.errors import UserError\n"
+        "from reprise.pages.write import write_report\n"
+        "from reprise.io.errors import UserError\n"
         "from pathlib import Path\n"
         "try: write_report([Path('x')], Path('y'), None)\n"
         "except UserError as error: print(error)\n"

@@ -11,11 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reprise.agent import Proposals
-from reprise.critic import SoftCritic
-from reprise.method import Method
-from reprise.train import train
-from reprise.types import Advice, Gaussian, Spec, Transition
+from reprise.core.agent import Proposals
+from reprise.core.critic import SoftCritic
+from reprise.core.method import Method
+from reprise.core.types import Advice, Gaussian, Spec, Transition
+from reprise.training.loop import train
 from toys import BRISK, batch, leaves, line, outputs, raw, reporting, same, small, with_output
 
 SPEC = Spec(obs=2, action=1, priors=0)

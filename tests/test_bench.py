@@ -12,15 +12,16 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from reprise import cli, terminal
-from reprise.bench import PARTS, Request, measure, trainings
-from reprise.bench.shares import WATCHED, Stopwatch, watching
-from reprise.bench.timing import Speed, in_turns
-from reprise.commands import benching
-from reprise.errors import UserError
+from reprise.cli import bench as benching
+from reprise.cli.main import main
+from reprise.io.errors import UserError
+from reprise.lab.bench import PARTS, Request, measure, trainings
+from reprise.lab.bench.shares import WATCHED, Stopwatch, watching
+from reprise.lab.bench.timing import Speed, in_turns
 from reprise.priors import Priors, repeated, resolve, save
+from reprise.runs import terminal
+from reprise.runs.terminal import PartsLine
 from reprise.tasks import Task
-from reprise.terminal import PartsLine
 from toys import HIDDEN, Line, line, policy
 
 FIELDS = {
@@ -168,9 +169,9 @@ def test_the_command_prints_one_object_and_nothing_else(
     toy: Request, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(benching, "request", lambda options: replace(toy, parts=options.parts))
-    assert cli.main(["bench", "--json", "--parts", "environments"]) == 0
+    assert main(["bench", "--json", "--parts", "environments"]) == 0
     assert set(json.loads(capsys.readouterr().out)) == FIELDS
-    assert cli.main(["bench", "--rounds", "0"]) == 2
+    assert main(["bench", "--rounds", "0"]) == 2
     assert "rounds is 0; it must be positive" in capsys.readouterr().err
 
 

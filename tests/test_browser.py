@@ -12,10 +12,11 @@ import pytest
 from browser import EMPTY, NEEDS_BROWSER, WIDTHS, Seen, fits, launched, opened, outside
 from fake_run import maze, write_run
 from fake_suite import SCRIPT, in_a_row, suite
-from reprise import atlas, report
-from reprise.pages import suite_content
-from reprise.report.panels import PANELS
-from reprise.watch import Subject, Watch, serve
+from reprise.pages import run as report
+from reprise.pages import suite as atlas
+from reprise.pages.run.panels import PANELS
+from reprise.pages.watch import Subject, Watch, serve
+from reprise.pages.write import suite_content
 
 pytestmark = NEEDS_BROWSER
 

@@ -18,12 +18,14 @@ from typing import Any, NamedTuple
 import pytest
 from rich.console import Console
 
-from reprise import terminal, theory
-from reprise.cli import main
-from reprise.commands import COMMANDS, running
-from reprise.folder import claimed
+from reprise.cli import train as running
+from reprise.cli.commands import COMMANDS
+from reprise.cli.main import main
+from reprise.lab import theory
 from reprise.methods import ABLATIONS, METHODS
 from reprise.priors import load, save
+from reprise.runs import terminal
+from reprise.runs.folder import claimed
 from toys import policy
 
 PENDULUM = "gym/Pendulum-v1"
@@ -569,7 +571,7 @@ def test_a_folder_of_another_recipe_is_not_touched(
 def holder(tmp_path: Path) -> Iterator[tuple[Path, int]]:
     """A folder that another process is using, and that process's id."""
     code = (
-        "import sys; from pathlib import Path; from reprise.folder import claimed\n"
+        "import sys; from pathlib import Path; from reprise.runs.folder import claimed\n"
         "with claimed(Path(sys.argv[1])):\n  print('held', flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "run")]

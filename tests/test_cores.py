@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from reprise import cores
+from reprise.training import cores
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2, reason="needs Linux and two cores"
@@ -66,7 +66,7 @@ def test_threads_of_python_are_left_alone() -> None:
 CHILD = """
 import sys
 from pathlib import Path
-from reprise import cores
+from reprise.training import cores
 cores._locks = lambda: Path(sys.argv[1])
 with cores.claimed() as core:
     print(core.number, flush=True)

@@ -10,16 +10,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reprise.actor import SoftActor
-from reprise.agent import Agent
-from reprise.method import Method
+from reprise.core.actor import SoftActor
+from reprise.core.agent import Agent
+from reprise.core.method import Method
+from reprise.core.networks import ensemble_values
+from reprise.core.types import Gaussian, Spec, Transition
 from reprise.methods import prepare
 from reprise.methods.cup import GuidedActor, cup, mean_kl, released_kl
-from reprise.networks import ensemble_values
-from reprise.sealed import Sealed
 from reprise.tasks import Task
-from reprise.train import train
-from reprise.types import Gaussian, Spec, Transition
+from reprise.training.compiled import Sealed
+from reprise.training.loop import train
 from stubs import agent_of, fixed, formula, says, transition
 from toys import batch, line, priors, raw, reporting, same, small
 

@@ -9,17 +9,17 @@ import jax
 import numpy as np
 import pytest
 
-from reprise.build import build
-from reprise.build import metaworld as building
-from reprise.build.dagger import LOG_STD, Lessons, Round, dagger, fold, measure, visit
-from reprise.errors import UserError
-from reprise.evaluate import Evaluation, episode_seeds, evaluate
-from reprise.networks import Mlp
+from reprise.core.networks import Mlp
+from reprise.core.types import EDGE, LOG_STD_RANGE, Gaussian
+from reprise.io.errors import UserError
+from reprise.lab.make import build
+from reprise.lab.make import metaworld as building
+from reprise.lab.make.dagger import LOG_STD, Lessons, Round, dagger, fold, measure, visit
 from reprise.priors import Card, Policy, load, save, zoo
-from reprise.priors.scripted import expert, teacher
+from reprise.priors.formats.scripted import expert, teacher
 from reprise.tasks import Task, find
 from reprise.tasks.metaworld import NAMES
-from reprise.types import EDGE, LOG_STD_RANGE, Gaussian
+from reprise.training.evaluate import Evaluation, episode_seeds, evaluate
 from toys import line, same
 
 CARD = Card(2, 1, (-1.0,), (1.0,), (), "homing", kind="scripted")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reprise.cli import main
+from reprise.cli.main import main
 
 
 def test_the_demo_trains_both_compares_them_and_says_where_the_report_is(

@@ -12,13 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reprise.agent import Agent
-from reprise.critic import HybridCritic
-from reprise.method import Method
+from reprise.core.agent import Agent
+from reprise.core.critic import HybridCritic
+from reprise.core.method import Method
+from reprise.core.networks import ensemble_values
+from reprise.core.types import Advice, Gaussian, Spec, Transition
 from reprise.methods import ABLATIONS, METHODS
 from reprise.methods.mamba import BaselineCritic
-from reprise.networks import ensemble_values
-from reprise.types import Advice, Gaussian, Spec, Transition
 
 GAMMA, ADVISED = 0.5, (0.5, -0.5)
 ROWS, UPDATES = 32, 700

@@ -13,19 +13,21 @@ import jax
 import numpy as np
 import pytest
 
-from reprise import arrays, checkpoint, spec
-from reprise.agent import Agent, Plan
-from reprise.assess import judge
-from reprise.demands import read
-from reprise.errors import UserError
-from reprise.loop import Loop
-from reprise.method import Method
+from reprise.core import windows
+from reprise.core.agent import Agent, Plan
+from reprise.core.method import Method
+from reprise.core.types import Advice, Gaussian, Spec
+from reprise.core.values import Categorical
+from reprise.io import arrays
+from reprise.io.errors import UserError
 from reprise.methods import ABLATIONS, METHODS
 from reprise.priors import Foreign, Priors
-from reprise.sealed import OPTIONS, Sealed, compiled
-from reprise.train import Progress, train
-from reprise.types import Advice, Gaussian, Spec
-from reprise.values import Categorical
+from reprise.runs import checkpoint, recipe
+from reprise.runs.judge import judge
+from reprise.training.compiled import OPTIONS, Sealed, compiled
+from reprise.training.loop import Progress, train
+from reprise.training.randomness import read
+from reprise.training.state import Loop
 from toys import BRISK, line, priors, raw, same, small
 
 PLAIN = {"plain smec": METHODS["smec"], "plain scratch": METHODS["scratch"]}
@@ -124,8 +126,8 @@ def test_the_same_seed_gives_the_same_bits(name: str, straight: Runs) -> None:
 def test_it_survives_a_round_trip_through_json(name: str, tmp_path: Path) -> None:
     method = build(name)
     recipe = spec.Run(name, method, "toy/line", seed=3, steps=10)
-    (tmp_path / "run.json").write_text(json.dumps(spec.dump(recipe)))
-    again = spec.load(tmp_path / "run.json")
+    (tmp_path / "run.json").write_text(json.dumps(recipe.dump(recipe)))
+    again = recipe.load(tmp_path / "run.json")
     assert again == recipe
     assert again.id == recipe.id
     assert replace(again, seed=4).id != recipe.id
@@ -220,12 +222,21 @@ def test_a_policy_that_is_a_whole_network_is_evaluated_without_asking_priors(
     assert bool(asked) == (name == "multipolar") == (method.actor.export(agent.actor) is None)
 
 
+@pytest.mark.parametrize("steps", [1, 3])
 @ALL
-def test_an_update_depends_on_nothing_that_is_not_sampled(name: str, straight: Runs) -> None:
+def test_an_update_depends_on_nothing_that_is_not_sampled(
+    name: str, steps: int, straight: Runs
+) -> None:
     method, loop = build(name), straight(name).last.loop
     rows = loop.replay.rows(STEPS - BRISK.batch, STEPS)
+    if steps > 1 and method.critic.looks_far:
+        critic = replace(method.critic, n_step=steps, other_n_step=steps)
+        numbers = np.arange(STEPS - BRISK.batch, STEPS)
+        followed = windows.ahead(loop.replay, numbers, steps, steps)
+        method, rows = replace(method, critic=critic), rows._replace(ahead=followed)
     drawn = method.planner.draw(loop.replay, BRISK.batch, (0, 0))
-    wanted = read(method, jax.tree.map(lambda column: column[0], rows))
+    wanted = read(method, jax.tree.map(lambda column: column[0], rows._replace(ahead=None)))
+    wanted = wanted._replace(ahead=jax.tree.map(lambda column: True, rows.ahead))
 
     def spoil(column: np.ndarray, kept: bool) -> np.ndarray:
         if kept:
@@ -320,10 +331,10 @@ def test_a_file_of_another_method_is_refused_with_what_differs() -> None:
 def test_an_unknown_name_in_a_recipe_is_an_error_in_one_line(
     damage: Any, message: str, tmp_path: Path
 ) -> None:
-    record = spec.dump(spec.Run("smec", build("smec"), "toy/line")) | damage
+    record = recipe.dump(spec.Run("smec", build("smec"), "toy/line")) | damage
     with pytest.raises(UserError, match=message) as caught:
         (tmp_path / "run.json").write_text(json.dumps(record))
-        spec.load(tmp_path / "run.json")
+        recipe.load(tmp_path / "run.json")
     assert "\n" not in str(caught.value)
 
 

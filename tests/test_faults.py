@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reprise.errors import EnvironmentFault, UserError
-from reprise.loop import Loop
-from reprise.method import Method
+from reprise.core.method import Method
+from reprise.io.errors import EnvironmentFault, UserError
 from reprise.tasks import Task
-from reprise.train import train
+from reprise.training.loop import train
+from reprise.training.state import Loop
 from toys import BRISK, Line, small
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from reprise.errors import UserError
-from reprise.report import film
+from reprise.io.errors import UserError
+from reprise.pages import film
 from reprise.tasks import find
 from toys import line
 

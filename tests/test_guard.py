@@ -11,12 +11,12 @@ import jax
 import numpy as np
 import pytest
 
-from reprise import checkpoint
 from reprise.methods.smec import random, smec
 from reprise.priors import Faults, Foreign, Priors
 from reprise.priors.guard import PATIENCE, WINDOW
 from reprise.priors.prior import ForeignCard
-from reprise.train import train
+from reprise.runs import checkpoint
+from reprise.training.loop import train
 from toys import line, priors, reporting, same, small
 
 Act = Callable[[np.ndarray], Any]

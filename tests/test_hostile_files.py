@@ -23,9 +23,9 @@ import hostile_own
 import hostile_sb3
 from archives import SB3, code, fixture, rezip, with_weights
 from hostile import CASES, MARK, PAYLOAD
-from reprise.errors import PolicyFileError
-from reprise.priors import onnx, sb3, sb3record, statecode
-from reprise.priors.archive import Archive
+from reprise.io.errors import PolicyFileError
+from reprise.priors.formats import onnx, sb3, sb3record, statecode
+from reprise.priors.formats.archive import Archive
 from reprise.priors.source import read, shown
 
 HERE = Path(__file__).parent

@@ -11,14 +11,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from reprise import files, spec, suites
-from reprise.errors import UserError
-from reprise.launch import Job, Outcome, State, Workers, cluster, failure, launch
-from reprise.launch.job import perform
+from reprise import suites
+from reprise.io import files
+from reprise.io.errors import UserError
 from reprise.priors import resolve
-from reprise.spec import Run
+from reprise.runs import recipe
+from reprise.runs.recipe import Run
 from reprise.suites import SCALES, Choice, suite
 from reprise.suites.grid import grid, plain
+from reprise.suites.launch import Job, Outcome, State, Workers, cluster, failure, launch
+from reprise.suites.launch.job import perform
 
 Ending = Callable[[Job, int], bool]
 """(job, how many times it was started) -> whether it got through."""
@@ -52,12 +54,12 @@ class Actors(Workers):
         self.closed = True
 
 
-def recipe(task: str = "pointmaze/u") -> Run:
+def a_run(task: str = "pointmaze/u") -> Run:
     return grid(plain("scratch"), [task], SCALES["smoke"])[0].run
 
 
 def job(folder: Path, name: str, *needs: str) -> Job:
-    return Job(name, recipe(), (), folder / name, needs)
+    return Job(name, a_run(), (), folder / name, needs)
 
 
 def chain(folder: Path) -> list[Job]:
@@ -93,11 +95,11 @@ def test_a_run_of_another_suite_is_taken_over_if_its_recipe_is_the_same(tmp_path
     folder = tmp_path / "runs" / cell.name
     folder.mkdir(parents=True)
     files.write_json(folder / "manifest.json", {"state": "complete"})
-    files.write_json(folder / "run.json", spec.dump(cell.run))
+    files.write_json(folder / "run.json", recipe.dump(cell.run))
     actors = Actors()
     assert set(suites.play(whole, tmp_path, lambda: actors).states.values()) == {State.COMPLETE}
     assert actors.started == []
-    files.write_json(folder / "run.json", spec.dump(replace(cell.run, steps=7)))
+    files.write_json(folder / "run.json", recipe.dump(replace(cell.run, steps=7)))
     with pytest.raises(UserError, match="holds a run of another recipe; move it away"):
         suites.play(whole, tmp_path, lambda: actors)
 
@@ -110,10 +112,10 @@ def test_a_run_with_other_priors_is_not_taken_over(tmp_path: Path) -> None:
     files.write_json(folder / "manifest.json", {"state": "complete"})
     theirs = resolve(cell.library.refs, task=cell.run.task).records
     moved = tuple(prior._replace(ref="elsewhere") for prior in theirs)
-    files.write_json(folder / "run.json", spec.dump(replace(cell.run, priors=moved)))
+    files.write_json(folder / "run.json", recipe.dump(replace(cell.run, priors=moved)))
     assert set(suites.play(whole, tmp_path, Actors).states.values()) == {State.COMPLETE}
     for others in (theirs[:-1], (*theirs[:-1], theirs[-1]._replace(sha256="0" * 64))):
-        files.write_json(folder / "run.json", spec.dump(replace(cell.run, priors=others)))
+        files.write_json(folder / "run.json", recipe.dump(replace(cell.run, priors=others)))
         with pytest.raises(UserError, match="holds a run of another recipe; move it away"):
             suites.play(whole, tmp_path, Actors)
 
@@ -190,7 +192,7 @@ def test_a_signal_stops_the_rest_and_is_passed_on_once(tmp_path: Path) -> None:
 def test_what_goes_wrong_is_written_into_the_folder_of_the_run(
     task: str, priors: tuple[str, ...], why: str, tmp_path: Path
 ) -> None:
-    run = recipe()
+    run = a_run()
     bad = Job("bad", Run(**{**vars(run), "task": task}), priors, tmp_path / "bad")
     assert perform(bad.message) == str(tmp_path / "bad")
     assert why in failure(tmp_path / "bad")
@@ -200,8 +202,8 @@ def test_what_goes_wrong_is_written_into_the_folder_of_the_run(
 def test_a_worker_waits_for_a_folder_that_is_still_in_use(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from reprise.errors import FolderInUse
-    from reprise.launch import job as module
+    from reprise.io.errors import FolderInUse
+    from reprise.suites.launch import job as module
 
     calls: list[Path] = []
 

@@ -10,14 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reprise.agent import Plan, Proposals
-from reprise.critic import SoftCritic
-from reprise.errors import UserError
+from reprise.core.agent import Plan, Proposals
+from reprise.core.critic import SoftCritic
+from reprise.core.types import Spec
+from reprise.io.errors import UserError
+from reprise.lab.theory import tabular
+from reprise.lab.theory.tabular import Mdp
 from reprise.methods.mamba import BaselineCritic, RollInOut, mamba
-from reprise.theory import tabular
-from reprise.theory.tabular import Mdp
-from reprise.train import train
-from reprise.types import Spec
+from reprise.training.loop import train
 from stubs import agent_of, formula, proposals, says, scene, transition
 from tables import A, S, TableQ, world
 from toys import blank_plan, line, outputs, priors, reporting, small

@@ -10,16 +10,16 @@ import pandas as pd
 import pytest
 
 from fake_suite import in_a_row, write_true, write_true_run
-from reprise.atlas import claims, continual
-from reprise.atlas.chart import Lines
-from reprise.atlas.page import content
-from reprise.atlas.panels import panels
-from reprise.cli import main
-from reprise.errors import UserError
-from reprise.folder import Manifest
-from reprise.gather import gather
-from reprise.members import members, sort_out
-from reprise.report.palette import run_colors
+from reprise.cli.main import main
+from reprise.findings.gather import gather
+from reprise.findings.sources import members, sort_out
+from reprise.io.errors import UserError
+from reprise.pages.palette import run_colors
+from reprise.pages.suite import claims, continual
+from reprise.pages.suite.chart import Lines
+from reprise.pages.suite.page import content
+from reprise.pages.suite.panels import panels
+from reprise.runs.folder import Manifest
 from reprise.suites import SCALES, Choice, Suite, suite
 
 STEPS = 9_000

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reprise.errors import EnvironmentFault, UserError
+from reprise.io.errors import EnvironmentFault, UserError
 from reprise.tasks import Arena, find, listed
 from reprise.tasks import metaworld as world
 from reprise.tasks.metaworld import CONTINUAL, NAMES, TWELVE, MetaWorld
@@ -22,7 +22,7 @@ from metaworld.env_dict import ENV_CLS_MAP
 from metaworld.utils import reward_utils
 from scipy.spatial.transform import Rotation
 
-from reprise.priors.scripted import expert
+from reprise.priors.formats.scripted import expert
 from reprise.tasks import metaworld_numbers as numbers
 from reprise.tasks.metaworld_fast import faster
 

@@ -13,16 +13,16 @@ import numpy as np
 import optax
 import pytest
 
-from reprise.actor import SoftActor, soft_loss
-from reprise.agent import Agent, flat_adam
-from reprise.assess import save_actor, task_policy
-from reprise.errors import UserError
-from reprise.method import Method
+from reprise.core.actor import SoftActor, soft_loss
+from reprise.core.agent import Agent, flat_adam
+from reprise.core.method import Method
+from reprise.core.networks import GaussianPolicy
+from reprise.core.types import Spec
+from reprise.io.errors import UserError
 from reprise.methods.multipolar import AggregatingActor, AggregatingPolicy, multipolar
-from reprise.networks import GaussianPolicy
 from reprise.priors import load, resolve
-from reprise.spec import Run
-from reprise.types import Spec
+from reprise.runs.judge import save_actor, task_policy
+from reprise.runs.recipe import Run
 from stubs import agent_of, formula, says, transition
 from toys import batch, priors, raw, same, small
 

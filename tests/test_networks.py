@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reprise.critic import HybridCritic, SoftCritic
-from reprise.networks import Ensemble, LayerNorm, ensemble_values, leading
-from reprise.types import Spec
-from reprise.values import Categorical, Representation, Scalar
+from reprise.core.critic import HybridCritic, SoftCritic
+from reprise.core.networks import Ensemble, LayerNorm, ensemble_values, leading
+from reprise.core.types import Spec
+from reprise.core.values import Categorical, Representation, Scalar
 
 RNG = np.random.default_rng(0)
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from archives import SB3
-from reprise.errors import PolicyFileError, UserError
-from reprise.priors import sb3
+from reprise.core.types import LOG_STD_RANGE
+from reprise.io.errors import PolicyFileError, UserError
 from reprise.priors.card import Normalizer
-from reprise.types import LOG_STD_RANGE
+from reprise.priors.formats import sb3
 from test_policy_kinds import each_kind, network, states
 
 pytest.importorskip("onnx")
@@ -23,7 +23,7 @@ import onnx as library
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from reprise.priors import onnx
+from reprise.priors.formats import onnx
 
 MODELS = SB3.parent / "onnx"
 FLOAT = TensorProto.FLOAT

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from reprise.critic import HybridCritic
+from reprise.core.critic import HybridCritic
+from reprise.core.planner import ValueGuided
 from reprise.methods import ABLATIONS, METHODS, prepare
-from reprise.planner import ValueGuided
 from reprise.tasks import Task
 from reprise.tasks.pointmaze import MAPS
-from reprise.train import train
+from reprise.training.loop import train
 from toys import line, priors, reporting, small
 
 ROOT = Path(__file__).parents[1]

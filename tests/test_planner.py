@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reprise.agent import Plan, Proposals
-from reprise.critic import SoftCritic
-from reprise.method import Method
+from reprise.core.agent import Plan, Proposals
+from reprise.core.critic import SoftCritic
+from reprise.core.method import Method
+from reprise.core.planner import Choice, Scene, TaskPolicy, Uniform, ValueGuided, every, ucb_bonus
+from reprise.core.types import Spec
 from reprise.methods.smec import smec
-from reprise.planner import Choice, Scene, TaskPolicy, Uniform, ValueGuided, every, ucb_bonus
-from reprise.train import train
-from reprise.types import Spec
+from reprise.training.loop import train
 from toys import blank_plan, line, priors, reporting, small
 
 

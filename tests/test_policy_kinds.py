@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reprise.errors import PolicyFileError
+from reprise.core.types import LOG_STD_RANGE, Gaussian
+from reprise.io.errors import PolicyFileError
 from reprise.priors import Card, Policy, load, save, zoo
 from reprise.priors.card import ACTIVATIONS, OUTPUTS, Normalizer
-from reprise.types import LOG_STD_RANGE, Gaussian
 
 SCALING = Normalizer((0.5, -1.0, 2.0), (2.0, 0.1, 1.0), 3.0)
 LOW, HIGH = (-2.0, 0.25), (2.0, 1.0)

@@ -10,14 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reprise.agent import Plan
-from reprise.critic import HybridCritic
-from reprise.method import Method
+from reprise.core.agent import Plan
+from reprise.core.critic import HybridCritic
+from reprise.core.method import Method
+from reprise.core.planner import ValueGuided
+from reprise.core.types import Spec
+from reprise.lab.theory import tabular
+from reprise.lab.theory.tabular import Mdp
 from reprise.methods.qmp import QSwitch, q, qmp
-from reprise.planner import ValueGuided
-from reprise.theory import tabular
-from reprise.theory.tabular import Mdp
-from reprise.types import Spec
 from stubs import FormulaQ, agent_of, formula, scene
 from toys import batch, blank_plan, raw, same, small
 

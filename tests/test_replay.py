@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reprise.core.replay import ReplayBuffer
+from reprise.core.types import Advice, Transition
 from reprise.methods.smec import smec
-from reprise.replay import ReplayBuffer
-from reprise.train import train
-from reprise.types import Advice, Transition
+from reprise.training.loop import train
 from toys import BRISK, line, priors, reporting, small
 
 

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from fake_run import maze, write_run, write_table
-from reprise import report
-from reprise.errors import UserError
-from reprise.report import figures, scenes
-from reprise.report.accuracy import stretches, value_accuracy
-from reprise.report.crowd import cast
-from reprise.report.episodes import control
-from reprise.report.page import render
-from reprise.report.palette import RANDOM, TASK, colors
-from reprise.report.tables import RunTables, compare, load, milestones, titles
+from reprise.findings.tables import RunTables, compare, load, milestones, titles
+from reprise.io.errors import UserError
+from reprise.pages import run as report
+from reprise.pages.crowd import cast
+from reprise.pages.episodes import control
+from reprise.pages.palette import RANDOM, TASK, colors
+from reprise.pages.run import figures, scenes
+from reprise.pages.run.accuracy import stretches, value_accuracy
+from reprise.pages.run.page import render
 
 SCRIPT = "<script>alert(1)</script>"
 METRICS = ["step", "episodes", "episode_return", "success", "use_task", "use_ne"]

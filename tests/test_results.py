@@ -11,12 +11,13 @@ import pandas as pd
 import pytest
 
 from fake_suite import write_true, write_values
-from reprise import files, results
-from reprise.atlas.page import content
-from reprise.cli import main
-from reprise.errors import UserError
-from reprise.folder import Manifest
-from reprise.gather import gather
+from reprise.cli.main import main
+from reprise.findings import results
+from reprise.findings.gather import gather
+from reprise.io import files
+from reprise.io.errors import UserError
+from reprise.pages.suite.page import content
+from reprise.runs.folder import Manifest
 from reprise.suites import SCALES, Choice, Suite, suite
 
 STEPS = 9_000

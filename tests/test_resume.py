@@ -20,12 +20,12 @@ import pytest
 
 from digest import digest, replay
 from pace import paced
-from reprise.errors import UserError
-from reprise.execute import Listener, Outcome, execute
-from reprise.folder import Manifest, read_recipe
+from reprise.io.errors import UserError
 from reprise.methods.smec import smec
 from reprise.priors import resolve, save
-from reprise.spec import Run
+from reprise.runs.execute import Listener, Outcome, execute
+from reprise.runs.folder import Manifest, read_recipe
+from reprise.runs.recipe import Run
 from reprise.tasks import Task
 from toys import BRISK, line, policy, small
 
@@ -115,7 +115,7 @@ def test_the_hours_of_a_run_that_died_are_not_forgotten(
 ) -> None:
     ticks = count(0.0, 10.0)  # whoever looks at the clock finds it ten seconds later
     clock = SimpleNamespace(perf_counter=lambda: next(ticks))
-    monkeypatch.setattr("reprise.execute.time", clock)
+    monkeypatch.setattr("reprise.runs.execute.time", clock)
     interrupted(recipe(library), tmp_path / "run", 250)
     spent = Manifest(tmp_path / "run").record["seconds"]
     assert spent >= 40.0  # reports at 50, 100, 150 and 200, each with a checkpoint

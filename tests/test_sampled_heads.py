@@ -12,13 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reprise.agent import Agent, propose
-from reprise.critic import HybridCritic, Targets, in_turns
-from reprise.errors import UserError
-from reprise.method import Method
+from reprise.core.agent import Agent, propose
+from reprise.core.critic import HybridCritic, Targets, in_turns
+from reprise.core.method import Method
+from reprise.core.types import Spec, Transition
+from reprise.io.errors import UserError
 from reprise.methods.multipolar import AggregatingActor
 from reprise.methods.smec import smec
-from reprise.types import Spec, Transition
 from stubs import agent_of, fixed
 from toys import batch, raw, same, small
 

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from archives import SB3, code, edited, fixture, rezip, with_weights
-from reprise.errors import PolicyFileError
-from reprise.priors import Policy, load, save, sb3
-from reprise.types import LOG_STD_RANGE
+from reprise.core.types import LOG_STD_RANGE
+from reprise.io.errors import PolicyFileError
+from reprise.priors import Policy, load, save
+from reprise.priors.formats import sb3
 
 KINDS = {
     "sac-relu-pendulum": ("gaussian-mlp", "relu", (8, 8)),

@@ -8,12 +8,12 @@ import jax
 import numpy as np
 import pytest
 
-from reprise.agent import Plan
-from reprise.demands import Chances
-from reprise.keys import Keys, Noise
+from reprise.core.agent import Plan
+from reprise.core.types import Spec
 from reprise.methods.smec import smec
-from reprise.sealed import OPTIONS, Sealed, compiled, understood, updater
-from reprise.types import Spec
+from reprise.training.compiled import OPTIONS, Sealed, compiled, understood, updater
+from reprise.training.keys import Keys, Noise
+from reprise.training.randomness import Chances
 from toys import batch, same, small
 
 SPEC = Spec(2, 1, 3)

@@ -12,7 +12,7 @@ import pytest
 STARTER = """
 import multiprocessing, os, sys, time
 from concurrent.futures import ProcessPoolExecutor
-from reprise.signals import end_with_parent
+from reprise.runs.signals import end_with_parent
 
 if __name__ == "__main__":
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), end_with_parent) as pool:

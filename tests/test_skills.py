@@ -16,15 +16,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reprise import checkpoint, windows
-from reprise.agent import flat_adam
+from reprise.core import windows
+from reprise.core.agent import flat_adam
+from reprise.core.planner import Lesson
+from reprise.core.replay import ReplayBuffer
+from reprise.core.types import Advice, Place, Spec, Transition
 from reprise.methods import scheduler
 from reprise.methods.scheduler import Controller, Jump
 from reprise.methods.skills import LearnedController, Stretch, skills
-from reprise.planner import Lesson
-from reprise.replay import ReplayBuffer
-from reprise.train import Progress, train
-from reprise.types import Advice, Place, Spec, Transition
+from reprise.runs import checkpoint
+from reprise.training.loop import Progress, train
 from stubs import agent_of, scene
 from toys import BRISK, blank_plan, line, priors, reporting, same, small
 

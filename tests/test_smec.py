@@ -10,18 +10,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reprise import networks
-from reprise.agent import Agent, Plan, Proposals
-from reprise.critic import Critic, HybridCritic, SoftCritic
-from reprise.demands import Chances
-from reprise.method import Method
+from reprise.core import networks
+from reprise.core.agent import Agent, Plan, Proposals
+from reprise.core.critic import Critic, HybridCritic, SoftCritic
+from reprise.core.method import Method
+from reprise.core.networks import ensemble_values, mapped_over
+from reprise.core.planner import Scene, TaskPolicy, Uniform, ValueGuided, best, ucb_bonus
+from reprise.core.types import Advice, Spec, Transition
+from reprise.lab.theory import tabular
+from reprise.lab.theory.tabular import Mdp
 from reprise.methods.smec import no_truncation, no_ucb, random, single_value, smec
-from reprise.networks import ensemble_values, mapped_over
-from reprise.planner import Scene, TaskPolicy, Uniform, ValueGuided, best, ucb_bonus
-from reprise.theory import tabular
-from reprise.theory.tabular import Mdp
-from reprise.train import RewardSignWarning, train
-from reprise.types import Advice, Spec, Transition
+from reprise.training.loop import RewardSignWarning, train
+from reprise.training.randomness import Chances
 from stubs import GivenQ, counted
 from tables import A, S, TableQ, world
 from toys import BRISK, batch, blank_plan, line, priors, raw, reporting, same, small, with_output

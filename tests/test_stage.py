@@ -9,9 +9,9 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from reprise.accuracy import Rollout, Start, captured, monte_carlo
-from reprise.evaluate import Evaluation, Stage, evaluate
 from reprise.tasks import Arena, Task, find
+from reprise.training.evaluate import Evaluation, Stage, evaluate
+from reprise.training.value_accuracy import Rollout, Start, captured, monte_carlo
 from toys import line
 
 

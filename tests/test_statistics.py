@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reprise.statistics import (
+from reprise.findings.statistics import (
     area,
     difference_interval,
     forward_transfer,

@@ -11,14 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reprise.agent import Agent, Plan
-from reprise.errors import UserError
-from reprise.loop import Loop
-from reprise.method import Method
-from reprise.replay import ReplayBuffer
-from reprise.sealed import Sealed
+from reprise.core.agent import Agent, Plan
+from reprise.core.method import Method
+from reprise.core.replay import ReplayBuffer
+from reprise.io.errors import UserError
 from reprise.tasks import Arena
-from reprise.train import train
+from reprise.training.compiled import Sealed
+from reprise.training.loop import train
+from reprise.training.state import Loop
 from toys import line, reporting, same, small
 
 

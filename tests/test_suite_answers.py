@@ -12,14 +12,14 @@ import pytest
 
 import fake_suite
 from reprise import suites
-from reprise.cli import main
-from reprise.commands import comparing
-from reprise.folder import Manifest
-from reprise.gather import forward_transfers, gather
-from reprise.launch import Outcome, State
+from reprise.cli import suite as comparing
+from reprise.cli.main import main
+from reprise.findings.gather import forward_transfers, gather
+from reprise.runs.folder import Manifest
+from reprise.runs.terminal import ProgressLine
 from reprise.suites import Suite
+from reprise.suites.launch import Outcome, State
 from reprise.suites.record import CELL, settle
-from reprise.terminal import ProgressLine
 
 TASKS = ("pointmaze/u", "pointmaze/two")
 

@@ -15,8 +15,12 @@ import pandas as pd
 import pytest
 
 from fake_suite import SCRIPT, cell, in_a_row, suite, with_sets, write_cell, write_suite
-from reprise import atlas, suites
-from reprise.atlas import (
+from reprise import suites
+from reprise.cli.main import main
+from reprise.findings.gather import gather
+from reprise.findings.gathered import HEAD, Gathered
+from reprise.pages import suite as atlas
+from reprise.pages.suite import (
     claims,
     curves,
     earnings,
@@ -30,13 +34,10 @@ from reprise.atlas import (
     verdicts,
     weaning,
 )
-from reprise.atlas.chart import Areas, Bars, Group, Line, Lines, Timeline, legend
-from reprise.atlas.curvetables import Bundle
-from reprise.atlas.page import content
-from reprise.atlas.panels import panels
-from reprise.cli import main
-from reprise.findings import HEAD, Gathered
-from reprise.gather import gather
+from reprise.pages.suite.chart import Areas, Bars, Group, Line, Lines, Timeline, legend
+from reprise.pages.suite.curvetables import Bundle
+from reprise.pages.suite.page import content
+from reprise.pages.suite.panels import panels
 
 
 @pytest.fixture(scope="module")

@@ -21,15 +21,15 @@ import pytest
 from browser import EMPTY, NEEDS_BROWSER, WIDTHS, fits, launched, opened, outside
 from digest import digest, replay
 from pace import paced
-from reprise import results
-from reprise.cli import main
-from reprise.errors import UserError
-from reprise.findings import HEAD
-from reprise.folder import Manifest, claimed, read_recipe, settle_recipe
-from reprise.gather import forward_transfers, gather
-from reprise.launch import cluster
-from reprise.spec import library
+from reprise.cli.main import main
+from reprise.findings import results
+from reprise.findings.gather import forward_transfers, gather
+from reprise.findings.gathered import HEAD
+from reprise.io.errors import UserError
+from reprise.runs.folder import Manifest, claimed, read_recipe, settle_recipe
+from reprise.runs.recipe import library
 from reprise.suites import load
+from reprise.suites.launch import cluster
 
 pytestmark = pytest.mark.timeout(1_200)  # a busy machine compiles slowly
 TASKS = ("pointmaze/u", "pointmaze/medium")

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from reprise import files
-from reprise.cli import main
-from reprise.errors import UserError
-from reprise.folder import read_recipe
+from reprise.cli.main import main
+from reprise.io import files
+from reprise.io.errors import UserError
 from reprise.methods import METHODS
 from reprise.priors import PriorRecord, resolve
-from reprise.spec import Run, decode, dump, encode
+from reprise.runs.folder import read_recipe
+from reprise.runs.recipe import Run, decode, dump, encode
 from reprise.suites import FIGURES, SCALES, Cell, Choice, Suite, estimate, finish, jobs, load, suite
 from reprise.suites.continual import sequence
+from reprise.suites.forecast import ENVIRONMENT, SCRATCH, TIMES, Estimate
 from reprise.suites.grid import Variant, cell, plain
-from reprise.suites.hours import ENVIRONMENT, SCRATCH, TIMES, Estimate
 from reprise.suites.record import settle
 
 SMOKE, SMALL, PAPER = SCALES["smoke"], SCALES["small"], SCALES["paper"]

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reprise import theory
-from reprise.theory import controls, one_switch, reselection
-from reprise.theory.checks import Check, Claim, count
-from reprise.theory.claims import CORRECTED, NAMED, PRINTED, TOO_STRONG
-from reprise.theory.counterexamples import GBAR, ce0, ce1, ce2, numbers_1, numbers_2
-from reprise.theory.draws import GAMMAS, draw
-from reprise.theory.one_switch import Margins
-from reprise.theory.setting import Setting, exact
-from reprise.theory.tabular import (
+from reprise.lab import theory
+from reprise.lab.theory import controls, one_switch, reselection
+from reprise.lab.theory.checks import Check, Claim, count
+from reprise.lab.theory.claims import CORRECTED, NAMED, PRINTED, TOO_STRONG
+from reprise.lab.theory.counterexamples import GBAR, ce0, ce1, ce2, numbers_1, numbers_2
+from reprise.lab.theory.draws import GAMMAS, draw
+from reprise.lab.theory.one_switch import Margins
+from reprise.lab.theory.setting import Setting, exact
+from reprise.lab.theory.tabular import (
     Mdp,
     action_values,
     h_step,

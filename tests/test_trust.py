@@ -11,16 +11,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reprise.agent import MEMORY, Agent, Plan
-from reprise.errors import UserError
-from reprise.loop import Loop
-from reprise.method import Method
+from reprise.core.agent import MEMORY, Agent, Plan
+from reprise.core.method import Method
+from reprise.core.planner import Scene, TaskPolicy, ValueGuided
+from reprise.core.types import Spec
+from reprise.io.errors import UserError
 from reprise.methods import ABLATIONS, METHODS, prepare
 from reprise.methods.smec import smec
-from reprise.planner import Scene, TaskPolicy, ValueGuided
 from reprise.tasks import find
-from reprise.train import train
-from reprise.types import Spec
+from reprise.training.loop import train
+from reprise.training.state import Loop
 from stubs import proposals
 from toys import blank_plan, line, priors, reporting, small, with_output
 

@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reprise.agent import within
-from reprise.critic import HybridCritic, SoftCritic
-from reprise.errors import UserError
-from reprise.loop import Extremes
-from reprise.method import Method
+from reprise.core.agent import within
+from reprise.core.critic import HybridCritic, SoftCritic
+from reprise.core.method import Method
+from reprise.core.networks import Ensemble
+from reprise.core.types import Spec
+from reprise.core.values import EDGE, Bounds, Categorical, Scalar, backup, possible
+from reprise.io.errors import UserError
 from reprise.methods import METHODS, prepare
 from reprise.methods.ac_teach import MixtureCritic
 from reprise.methods.smec import smec
-from reprise.networks import Ensemble
 from reprise.tasks import find
-from reprise.train import train
-from reprise.types import Spec
-from reprise.values import EDGE, Bounds, Categorical, Scalar, backup, possible
+from reprise.training.loop import train
+from reprise.training.state import Extremes
 from toys import batch, line, priors, raw, reporting, same, small
 
 RANGES = [(0.0, 100.0), (-100.0, 1_000.0), (-1_600.0, 0.0), (-3.0, 2.0)]

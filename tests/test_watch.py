@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from fake_suite import cell, write_suite
-from reprise.cli import main
-from reprise.pages import suite_content
-from reprise.watch import Server, Subject, Watch, serve, version
+from reprise.cli.main import main
+from reprise.pages.watch import Server, Subject, Watch, serve, version
+from reprise.pages.write import suite_content
 
 
 @pytest.fixture

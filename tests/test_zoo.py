@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reprise.build.metaworld import METAWORLD
+from reprise.lab.make.metaworld import METAWORLD
 from reprise.priors import load, shipped, zoo
 from reprise.tasks.metaworld import TWELVE
 

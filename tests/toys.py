@@ -14,12 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium import spaces
 
-from reprise.agent import Agent, Plan
-from reprise.method import Method
+from reprise.core.agent import Agent, Plan
+from reprise.core.method import Method
+from reprise.core.types import Advice, Spec, Transition
 from reprise.priors import Card, Policy, Priors
-from reprise.schedule import Schedule
 from reprise.tasks import Task
-from reprise.types import Advice, Spec, Transition
+from reprise.training.schedule import Schedule
 
 HIDDEN = (16, 16)
 BRISK = Schedule(

@@ -71,7 +71,8 @@ def watch(load: Any, path: Path) -> dict[str, Any]:
 
 def main() -> None:
     """Every file once, then the controls: a payload that runs must be seen."""
-    from reprise.priors import load, onnx, sb3
+    from reprise.priors import load
+    from reprise.priors.formats import onnx, sb3
 
     fixtures = Path(__file__).parent / "fixtures"
     loaders = {"policy": load, "sb3": sb3.load, "onnx": onnx.load}

@@ -12,18 +12,18 @@ if "numpy" not in sys.modules:
     # The priors' products are NumPy's, whose second thread would spin on another run's core.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", os.environ.get("NPROC", "1"))
 
-from reprise.critic import HybridCritic, SoftCritic
-from reprise.errors import UserError
-from reprise.evaluate import evaluate
+from reprise.core.critic import HybridCritic, SoftCritic
+from reprise.core.method import Method
+from reprise.core.planner import TaskPolicy, Uniform, ValueGuided
+from reprise.io.errors import UserError
 from reprise.learner import Learner
-from reprise.method import Method
 from reprise.methods import prepare, scratch
 from reprise.methods.smec import smec
-from reprise.planner import TaskPolicy, Uniform, ValueGuided
 from reprise.priors import resolve as priors
-from reprise.schedule import Schedule
 from reprise.tasks import find as task
-from reprise.train import train
+from reprise.training.evaluate import evaluate
+from reprise.training.loop import train
+from reprise.training.schedule import Schedule
 
 __version__ = "0.1.0"
 

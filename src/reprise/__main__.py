@@ -2,6 +2,6 @@
 
 import sys
 
-from reprise.cli import main
+from reprise.cli.main import main
 
 sys.exit(main())

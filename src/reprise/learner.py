@@ -14,20 +14,21 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from reprise import checkpoint, files, spec
-from reprise.agent import Agent
-from reprise.assess import EVALUATION, judge, save_actor, task_policy
-from reprise.errors import UserError
-from reprise.evaluate import Evaluation, episode_seeds
-from reprise.folder import read_recipe
-from reprise.loop import Loop, begin
-from reprise.method import Method
+from reprise.core.agent import Agent
+from reprise.core.method import Method
+from reprise.io import files
+from reprise.io.errors import UserError
 from reprise.methods import Preset, prepare
 from reprise.priors import Priors, resolve
-from reprise.spec import Run, library
+from reprise.runs import checkpoint, recipe
+from reprise.runs.folder import read_recipe
+from reprise.runs.judge import EVALUATION, judge, save_actor, task_policy
+from reprise.runs.recipe import Run, library
+from reprise.runs.terminal import ProgressLine
 from reprise.tasks import Arena, Task, find
-from reprise.terminal import ProgressLine
-from reprise.train import train
+from reprise.training.evaluate import Evaluation, episode_seeds
+from reprise.training.loop import train
+from reprise.training.state import Loop, begin
 
 
 class Learner:
@@ -119,7 +120,7 @@ class Learner:
         """Recipe, checkpoint and policy: what `load`, `reprise resume` and other tasks need."""
         folder, loop = Path(path), self._require()
         files.make_folder(folder)
-        files.write_json(folder / "run.json", spec.dump(self.run))
+        files.write_json(folder / "run.json", recipe.dump(self.run))
         shutil.rmtree(folder / "checkpoints", ignore_errors=True)
         (folder / "checkpoints").mkdir()
         checkpoint.save(folder / "checkpoints", loop, {})

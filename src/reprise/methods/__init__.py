@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
-from reprise.critic import Critic, HybridCritic
-from reprise.errors import unknown
-from reprise.method import Method
+from reprise.core.critic import Critic, HybridCritic
+from reprise.core.method import Method
+from reprise.core.values import Categorical, Scalar
+from reprise.io.errors import unknown
 from reprise.methods import smec as _smec
 from reprise.methods.ac_teach import ac_teach
 from reprise.methods.cup import cup
@@ -16,9 +17,8 @@ from reprise.methods.mamba import mamba
 from reprise.methods.multipolar import multipolar
 from reprise.methods.qmp import qmp
 from reprise.methods.skills import skills
-from reprise.schedule import Schedule
 from reprise.tasks import Task
-from reprise.values import Categorical, Scalar
+from reprise.training.schedule import Schedule
 
 Preset = Literal["small", "paper"]
 

@@ -12,16 +12,16 @@ from jax.scipy.special import logsumexp
 from jax.scipy.stats import norm
 from jaxtyping import Array, Bool, Float, Int
 
-from reprise.actor import Actor
-from reprise.agent import Agent, Plan, Proposals
-from reprise.critic import Critic, Targets
-from reprise.errors import UserError, require
-from reprise.method import Method
+from reprise.core.actor import Actor
+from reprise.core.agent import Agent, Plan, Proposals
+from reprise.core.critic import Critic, Targets
+from reprise.core.method import Method
+from reprise.core.networks import Ensemble, ensemble_values
+from reprise.core.planner import Planner, Scene
+from reprise.core.types import Spec, Transition
+from reprise.core.values import Scalar
+from reprise.io.errors import UserError, require
 from reprise.methods.posterior import PosteriorNetwork, draws, identity, spread
-from reprise.networks import Ensemble, ensemble_values
-from reprise.planner import Planner, Scene
-from reprise.types import Spec, Transition
-from reprise.values import Scalar
 
 PRECISION = 10.0
 """tau_p, of targets whose variance is 1: it is divided by their running variance."""

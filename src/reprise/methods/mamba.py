@@ -9,12 +9,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from reprise.agent import Agent, Plan, Proposals
-from reprise.critic import Critic, Targets
-from reprise.errors import UserError
-from reprise.method import Method
-from reprise.planner import Planner, Scene, best
-from reprise.types import Spec, Transition
+from reprise.core.agent import Agent, Plan, Proposals
+from reprise.core.critic import Critic, Targets
+from reprise.core.method import Method
+from reprise.core.planner import Planner, Scene, best
+from reprise.core.types import Spec, Transition
+from reprise.io.errors import UserError
 
 FOREVER = 2**30
 """More steps than an episode has."""

@@ -10,11 +10,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from reprise.actor import Actor, soft_loss
-from reprise.agent import Agent
-from reprise.method import Method
-from reprise.networks import Linear, Mlp
-from reprise.types import LOG_STD_RANGE, Advice, Gaussian, Spec, Transition
+from reprise.core.actor import Actor, soft_loss
+from reprise.core.agent import Agent
+from reprise.core.method import Method
+from reprise.core.networks import Linear, Mlp
+from reprise.core.types import LOG_STD_RANGE, Advice, Gaussian, Spec, Transition
 
 START = 0.01
 """The scale of the last layer's first weights, so that a run starts from the aggregate."""

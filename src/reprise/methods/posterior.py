@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from reprise.networks import QNetwork
-from reprise.types import Transition
+from reprise.core.networks import QNetwork
+from reprise.core.types import Transition
 
 
 class PosteriorNetwork(QNetwork):

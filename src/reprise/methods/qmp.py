@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from reprise.agent import Agent, Plan
-from reprise.method import Method
-from reprise.networks import ensemble_values
-from reprise.planner import Planner, Scene, best
+from reprise.core.agent import Agent, Plan
+from reprise.core.method import Method
+from reprise.core.networks import ensemble_values
+from reprise.core.planner import Planner, Scene, best
 
 
 @dataclass(frozen=True)

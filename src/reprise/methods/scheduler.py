@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int
 
-from reprise.agent import flat_adam
-from reprise.networks import Mlp
-from reprise.planner import Lesson
-from reprise.types import PyTree
+from reprise.core.agent import flat_adam
+from reprise.core.networks import Mlp
+from reprise.core.planner import Lesson
+from reprise.core.types import PyTree
 
 ENTROPY = 0.3
 """The target entropy, as a share of the largest possible."""

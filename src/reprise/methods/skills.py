@@ -10,16 +10,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from reprise import windows
-from reprise.agent import Agent, Plan
-from reprise.errors import require
-from reprise.method import Method
+from reprise.core import windows
+from reprise.core.agent import Agent, Plan
+from reprise.core.method import Method
+from reprise.core.planner import Lesson, Planner, Scene
+from reprise.core.replay import ReplayBuffer
+from reprise.core.types import Spec, Transition
+from reprise.core.windows import Windows
+from reprise.io.errors import require
 from reprise.methods import scheduler
 from reprise.methods.scheduler import Controller, Jump
-from reprise.planner import Lesson, Planner, Scene
-from reprise.replay import ReplayBuffer
-from reprise.types import Spec, Transition
-from reprise.windows import Windows
 
 LONGEST = 0.95
 """How likely the longest duration is before anything is learned."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reprise.critic import HybridCritic, SoftCritic
-from reprise.method import Method
-from reprise.planner import Uniform, ValueGuided
+from reprise.core.critic import HybridCritic, SoftCritic
+from reprise.core.method import Method
+from reprise.core.planner import Uniform, ValueGuided
 
 
 def smec(h: int = 50, c: float = 10.0) -> Method:

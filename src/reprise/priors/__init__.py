@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from reprise.priors.formats.own import Card, Policy, load, save
 from reprise.priors.guard import Faults
 from reprise.priors.library import Priors
 from reprise.priors.made import repeated, untrained
-from reprise.priors.policy import Card, Policy, load, save
 from reprise.priors.prior import Foreign, PriorRecord
 from reprise.priors.references import resolve
 from reprise.priors.shipped import shipped, zoo

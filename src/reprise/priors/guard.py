@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from reprise.types import Gaussian
+from reprise.core.types import Gaussian
 
 PATIENCE = 3
 WINDOW = 1_000

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reprise.errors import UserError
+from reprise.core.types import Advice, Gaussian
+from reprise.io.errors import UserError
+from reprise.priors.formats.own import RESERVED, Policy
 from reprise.priors.guard import Faults, Unusable, attempt
-from reprise.priors.policy import RESERVED, Policy
 from reprise.priors.prior import Foreign, PriorRecord
-from reprise.types import Advice, Gaussian
 
 
 class Priors:

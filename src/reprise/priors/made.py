@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from reprise.errors import UserError
-from reprise.networks import Linear
+from reprise.core.networks import Linear
+from reprise.io.errors import UserError
+from reprise.priors.formats.own import Policy
 from reprise.priors.library import Priors
-from reprise.priors.policy import Policy
 
 
 def repeated(few: Priors, count: int) -> list[Policy]:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from reprise.errors import PolicyFileError, UserError
-from reprise.priors import adapter, code, onnx, sb3, scripted
+from reprise.io.errors import PolicyFileError, UserError
+from reprise.priors import adapter
+from reprise.priors.formats import code, onnx, sb3, scripted
+from reprise.priors.formats.own import Policy, load
 from reprise.priors.library import Priors
-from reprise.priors.policy import Policy, load
 from reprise.priors.prior import Foreign
 from reprise.priors.shipped import members, zoo
 from reprise.priors.source import shown

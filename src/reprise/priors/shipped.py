@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files as package_files
 from pathlib import Path
 
-from reprise.errors import UserError, unknown
+from reprise.io.errors import UserError, unknown
 from reprise.tasks.metaworld import SPARSE
 
 MAIN = ("reach", "push", "pick-place")
@@ -17,7 +17,7 @@ WEAK = "-weak"
 
 def zoo() -> Path:
     """The folder of shipped policies."""
-    return Path(str(package_files("reprise"))) / "zoo"
+    return Path(str(package_files("reprise.priors"))) / "zoo"
 
 
 def shipped() -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from reprlib import Repr
 from typing import Any
 
-from reprise.errors import PolicyFileError
+from reprise.io.errors import PolicyFileError
 
 LARGEST = 256 * 2**20
 _SHORT = Repr()

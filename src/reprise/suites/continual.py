@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import jax
 
-from reprise.errors import UserError
-from reprise.spec import Run
+from reprise.core.types import Spec
+from reprise.io.errors import UserError
+from reprise.runs.recipe import Run
 from reprise.suites.grid import Variant, cell
 from reprise.suites.suite import NOBODY, Cell, Library, Scale
 from reprise.tasks import find
-from reprise.types import Spec
 
 EARLIER = Library("earlier tasks")
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from reprise.errors import unknown
-from reprise.method import Method
+from reprise.core.method import Method
+from reprise.core.values import Scalar
+from reprise.io.errors import unknown
 from reprise.methods import METHODS
 from reprise.methods.smec import sampled
 from reprise.priors.shipped import SETS, members
@@ -18,7 +19,6 @@ from reprise.suites.suite import EVERYTHING, Cell, Choice, Library, Scale, Suite
 from reprise.tasks import Task
 from reprise.tasks.antmaze import MAPS
 from reprise.tasks.metaworld import CONTINUAL, TWELVE
-from reprise.values import Scalar
 
 MANIPULATION = tuple(f"metaworld/{name}" for name in TWELVE)
 DOWNSTREAM = (*MANIPULATION, *(f"antmaze/{name}" for name in MAPS))

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from reprise.method import Method
+from reprise.core.method import Method
 from reprise.methods import Setup, prepare
-from reprise.schedule import Schedule
-from reprise.spec import Run
+from reprise.runs.recipe import Run
 from reprise.suites.suite import EVERYTHING, NOBODY, Cell, Choice, Library, Scale, family
 from reprise.tasks import Task, find
+from reprise.training.schedule import Schedule
 
 Tune = Callable[[Method, Task], Method]
 STEPS, HIDDEN = 300, (16, 16)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from reprise.errors import UserError
-from reprise.folder import claimed, placeless, read_recipe
-from reprise.launch import Job, Outcome, State, Workers, launch
+from reprise.io.errors import UserError
 from reprise.priors import resolve
+from reprise.runs.folder import claimed, placeless, read_recipe
 from reprise.suites.crowd import gathered
+from reprise.suites.launch import Job, Outcome, State, Workers, launch
 from reprise.suites.record import folder_of, settle
 from reprise.suites.suite import Suite
 

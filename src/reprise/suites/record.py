@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast
 
-from reprise import files
-from reprise.errors import UserError
+from reprise.io import files
+from reprise.io.errors import UserError
 from reprise.suites.suite import Cell, Suite
 
 SCHEMA = 1

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from reprise.errors import UserError
+from reprise.io.errors import UserError
 from reprise.methods import Preset
-from reprise.spec import Run
+from reprise.runs.recipe import Run
 
 
 class Library(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from reprise.errors import unknown
+from reprise.io.errors import unknown
 from reprise.tasks import antmaze, gym, metaworld, pointmaze
 from reprise.tasks.task import Arena, Picture, Step, Task
 

@@ -12,8 +12,8 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
+from reprise.core.values import Scalar
 from reprise.tasks.task import Picture, Task
-from reprise.values import Scalar
 
 
 class Map(NamedTuple):

@@ -1,7 +1,0 @@
-"""How fast it is, and what a prior costs: measured in turns, on this machine."""
-
-from __future__ import annotations
-
-from reprise.bench.parts import PARTS, Part, Request, measure
-
-__all__ = ["PARTS", "Part", "Request", "measure"]

@@ -1,0 +1,82 @@
+"""`reprise evaluate`."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from reprise.io.errors import UserError
+from reprise.learner import Learner
+from reprise.pages.write import write_film
+from reprise.runs.judge import EVALUATION, task_policy
+from reprise.runs.terminal import console, waiting
+from reprise.training.evaluate import Evaluation, episode_seeds
+
+FILMED = 3
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """Play a run's task policy, deterministic and alone."""
+
+    run: tyro.conf.Positional[Path]
+    """The run's folder."""
+    episodes: int = 20
+    """Episodes to play."""
+    video: bool = False
+    """Write video.gif, the first three episodes, into the run's folder."""
+    trust_code: bool = False
+    """Run the Python code of priors that are code; what runs is printed."""
+    seed: int | None = None
+    """Seed of the episodes; the run's if not given."""
+    json: bool = False
+    """Print the result as JSON."""
+
+
+def evaluate(options: Evaluate) -> int:
+    """Episodes on seeds that training and its evaluations never used."""
+    if options.episodes < 1:
+        raise UserError(f"--episodes is {options.episodes}; give a positive number")
+    began = time.perf_counter()
+    warnings: list[str] = []
+    learner = Learner.load(options.run, warn=warnings.append, trust_code=options.trust_code)
+    for text in warnings:
+        print(f"warning: {text}", file=sys.stderr)
+    if options.seed is not None:
+        learner.run = replace(learner.run, seed=options.seed)
+    seeds = episode_seeds(learner.run.seed, EVALUATION, 2**31, options.episodes)
+    with waiting(f"{options.episodes} episodes of {learner.task.id}"):
+        found = learner.evaluate(seeds=seeds)
+    film = _film(learner, options.run, seeds) if options.video else None
+    if options.json:
+        print(json.dumps(_answer(learner, options.run, found, time.perf_counter() - began)))
+        return 0
+    screen = console()
+    success = "n/a" if math.isnan(found.success_any) else f"{found.success_any:.0%}"
+    screen.print(
+        f"{found.episodes} episodes: success {success}, return {found.return_mean:.1f} "
+        f"± {found.return_std:.1f}"
+    )
+    if film:
+        screen.print(f"  {film}", highlight=False, soft_wrap=True)
+    return 0
+
+
+def _film(learner: Learner, folder: Path, seeds: list[int]) -> Path:
+    act = task_policy(learner.run.method, learner.agent.actor, learner.priors)
+    with waiting("video.gif"):
+        return write_film(folder / "video.gif", act, learner.task, seeds[:FILMED])
+
+
+def _answer(learner: Learner, folder: Path, found: Evaluation, seconds: float) -> dict[str, Any]:
+    numbers = {k: getattr(found, k) for k in ("success_any", "success_last", "return_mean")}
+    finite = {k: v if math.isfinite(v) else None for k, v in numbers.items()}
+    steps = learner.num_timesteps
+    return {"run": str(folder), "steps": steps, **finite, "seconds": round(seconds, 1)}

@@ -1,0 +1,113 @@
+"""`reprise demo`, `report` and `watch`."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import tyro
+
+from reprise.cli.demo import play
+from reprise.findings.sources import Given, sort_out
+from reprise.io.errors import UserError
+from reprise.pages.watch import Subject, serve
+from reprise.pages.watch import Watch as Watched
+from reprise.pages.write import run_content, suite_content, write_report, write_suites
+from reprise.runs.folder import read_recipe
+from reprise.runs.terminal import console, waiting
+from reprise.tasks import Picture, find
+
+
+@dataclass(frozen=True)
+class Demo:
+    """Learn a maze twice, with four old policies and without, and compare."""
+
+    out: Path = Path("runs/demo")
+    """Folder of both runs and their report; an interrupted demo continues there."""
+    steps: int = 35_000
+    """Environment steps of each run. SMEC holds the maze by then in most seeds, not in all."""
+    seed: int = 1
+    """Seed of both runs."""
+
+
+def demo(options: Demo) -> int:
+    """Both runs at a time, one per core."""
+    return play(options.out, options.steps, options.seed)
+
+
+@dataclass(frozen=True)
+class Report:
+    """Write one page about some runs, or about suites, their results and runs beside them."""
+
+    runs: tyro.conf.Positional[tuple[Path, ...]]
+    """Folders of runs, suites and results in any mix; all may be unfinished."""
+    out: Path = Path("report.html")
+    """The page, one self-contained file."""
+    png: Path | None = None
+    """For runs alone: also write every figure as a PNG into this folder."""
+    csv: Path | None = None
+    """With a suite: also write every table of the page as a CSV into this folder."""
+    figures: Path | None = None
+    """With a suite: also write every figure as PDF and PNG into this folder."""
+
+
+def report(options: Report) -> int:
+    """The page, its tables and its figures."""
+    given = _given(options.runs, "report")
+    with waiting(str(options.out)):
+        path = _suite_page(options, given) if given.compared else _run_page(options, given)
+    console().print(f"report: {path}", highlight=False, soft_wrap=True)
+    return 0
+
+
+def _suite_page(options: Report, given: Given) -> Path:
+    if options.png is not None:
+        raise UserError(
+            f"png is {str(options.png)!r}; it is for runs alone: use --figures with a suite"
+        )
+    return write_suites(given.folders, options.out, options.csv, options.figures)
+
+
+def _run_page(options: Report, given: Given) -> Path:
+    for name in ("csv", "figures"):
+        if (folder := getattr(options, name)) is not None:
+            raise UserError(f"{name} is {str(folder)!r}; it is for suites, and here are only runs")
+    return write_report(given.runs, options.out, _picture(given.runs), options.png)
+
+
+def _picture(runs: tuple[Path, ...]) -> Picture | None:
+    return find(read_recipe(runs[0]).task).picture
+
+
+def _given(folders: tuple[Path, ...], command: str) -> Given:
+    if not folders:
+        raise UserError(f"no run given: reprise {command} RUN_OR_SUITE [RUN_OR_SUITE ...]")
+    return sort_out(folders)
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Serve the page of some runs or suites on this machine while they are going."""
+
+    runs: tyro.conf.Positional[tuple[Path, ...]]
+    """Folders of runs, suites and results in any mix."""
+    port: int = 0
+    """Port on loopback; a free one if 0."""
+
+
+def watch(options: Watch) -> int:
+    """Until Ctrl-C."""
+    given = _given(options.runs, "watch")
+    if given.compared:
+        make = partial(suite_content, given.folders)
+    else:
+        make = partial(run_content, given.runs, _picture(given.runs))
+    watched = Watched(Subject(given.folders, make))
+    watched.content()
+    server = serve(watched, options.port)
+    print(f"watching on {server.url} (Ctrl-C ends it)", flush=True)
+    with server, contextlib.suppress(KeyboardInterrupt):
+        server.serve_forever()
+    return 0

@@ -1,0 +1,189 @@
+"""`reprise suite` and `continual`: many runs, on this machine or on Ray."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import tyro
+
+from reprise import suites
+from reprise.cli.dry_run import foresee
+from reprise.cli.keep import keep, unkept
+from reprise.cli.tables import show
+from reprise.io.errors import require, unknown
+from reprise.pages.write import can_report, require_extra
+from reprise.runs.folder import Manifest
+from reprise.runs.terminal import CountLine, console
+from reprise.suites import SCALES, Choice, folder_of
+from reprise.suites.launch import Cluster, Job, Outcome, Processes, State, Workers, failure
+
+Size = Literal["smoke", "small", "paper"]
+TIMED = "cost"
+"""The suite whose answer is how long its runs take."""
+
+
+@dataclass(frozen=True)
+class Launching:
+    """Where and how many runs at a time."""
+
+    scale: Size = "small"
+    """smoke: minutes, only to see everything work. small: one machine, a night. paper: the paper's
+    steps, networks, tasks and seeds."""
+    jobs: int | None = None
+    """Runs at a time, one thread each; all cores if not given, but 1 for suite cost."""
+    ray: str | None = None
+    """Address of a Ray cluster, or `local` to start one on this machine's loopback."""
+    out: Path | None = None
+    """The suite's folder; runs/<name>-<scale> if not given. A stopped suite continues there."""
+    dry_run: bool = False
+    """Only show the runs and the hours that they should take."""
+    calibrate: bool = False
+    """In a dry run: measure this machine for two seconds and scale the recorded costs by it."""
+    results: Path | None = None
+    """Also keep what was found as CSV files in this folder, beside what is there already; a run
+    that is there, complete and by the same recipe, is not made again."""
+    seeds: int | None = None
+    """How many, with seeds 0, 1, ...; the scale's number if not given."""
+    steps: int | None = None
+    """Environment steps of each run; the scale's if not given."""
+    json: bool = False
+    """Print the answer as JSON."""
+
+    def __post_init__(self) -> None:
+        given = [name for name in ("jobs", "seeds", "steps") if getattr(self, name) is not None]
+        require(self, "positive", *given)
+        if self.results is not None:
+            require_extra("results")
+
+    @property
+    def limit(self) -> int | None:
+        """Runs at a time, if not as many as there are cores."""
+        return self.jobs
+
+    @property
+    def places(self) -> int:
+        """Runs at a time on this machine."""
+        return self.limit or os.cpu_count() or 1
+
+    def workers(self) -> Workers:
+        """Who makes the runs."""
+        return Cluster(self.ray, self.limit) if self.ray else Processes(self.places)
+
+
+@dataclass(frozen=True)
+class Suite(Launching):
+    """Make all runs behind a figure or table of the paper."""
+
+    name: tyro.conf.Positional[str] = ""
+    """main, point, ablation-evaluation, ablation-horizon, ablation-ucb, sensitivity-h,
+    sensitivity-c, random, prior-sets, utilisation, value-accuracy, cost, sampled-heads,
+    backbone, continual or zero-shot."""
+    tasks: tuple[str, ...] = ()
+    """These tasks instead of the suite's own."""
+    methods: tuple[str, ...] = ()
+    """Only these lines of the suite, by label or method (`--dry-run` shows them)."""
+
+    @property
+    def limit(self) -> int | None:
+        """One where time is what is measured: runs beside each other slow each other down."""
+        return self.jobs or (1 if self.name == TIMED else None)
+
+
+def suite(options: Suite) -> int:
+    """Launch it, or say what it would take."""
+    if options.name not in suites.FIGURES:
+        raise unknown("suite", options.name, suites.FIGURES)
+    if options.name == TIMED and options.places > 1:
+        text = f"jobs is {options.jobs}; suite {TIMED!r} measures time: make one run at a time"
+        print(f"warning: {text}", file=sys.stderr)
+    choice = Choice(options.tasks, options.methods, options.seeds, options.steps)
+    return _play(suites.suite(options.name, SCALES[options.scale], choice), options)
+
+
+@dataclass(frozen=True)
+class Continual(Launching):
+    """Learn tasks one after another, each with the policies learned before it."""
+
+    tasks: tyro.conf.Positional[tuple[str, ...]] = ()
+    """Task ids in order; the paper's six of Meta-World if none is given."""
+    method: str = "smec"
+    """Method name (`reprise methods list`); Scratch is run beside it."""
+
+
+def continual(options: Continual) -> int:
+    """Launch the sequence; then how much reuse helped."""
+    choice = Choice(options.tasks, seeds=options.seeds, steps=options.steps)
+    scale = SCALES[options.scale]
+    return _play(suites.suite("continual", scale, choice, method=options.method), options)
+
+
+def _play(whole: suites.Suite, options: Launching) -> int:
+    planned = unkept(whole, options.results)
+    if options.dry_run:
+        return foresee(planned, options.places, options.calibrate, options.json)
+    out = options.out or Path("runs") / f"{planned.name}-{options.scale}"
+    if not planned.cells:
+        return _answer(out, 0, {}) if options.json else 0
+    over = sum(Manifest(folder_of(out, cell.name)).complete for cell in planned.cells)
+    line = CountLine(planned.name, len(planned.cells), over)
+    try:
+        outcome = suites.play(planned, out, options.workers, partial(_tell, line))
+    finally:
+        line.close()
+    if outcome.interrupted is not None:
+        print("saved; the same command continues", file=sys.stderr)
+        return 128 + outcome.interrupted
+    return _conclude(outcome, out, options)
+
+
+def _tell(line: CountLine, job: Job, state: State) -> None:
+    over = state in (State.COMPLETE, State.FAILED, State.BLOCKED)
+    why = f" ({failure(job.folder)})" if state is State.FAILED else ""
+    line.event(f"{state.value}: {job.name}{why}", over)
+
+
+def _conclude(outcome: Outcome, out: Path, options: Launching) -> int:
+    """What became of the suite; 1 if some of it is missing."""
+    states = outcome.states
+    missing = {name: state for name, state in states.items() if state is not State.COMPLETE}
+    whys = {name: failure(folder_of(out, name)) or "needs a failed run" for name in missing}
+    keep(out, options.results)
+    if options.json:
+        return _answer(out, len(states), whys)
+    done = len(states) - len(missing)
+    text = f"{done} of {len(states)} runs complete: {out}"
+    console().print(text, highlight=False, soft_wrap=True)
+    for name, why in whys.items():
+        console().print(f"  {name}: {why}", highlight=False, soft_wrap=True)
+    _show_transfers(out)
+    return 1 if missing else 0
+
+
+def _answer(out: Path, runs: int, failed: dict[str, str]) -> int:
+    print(json.dumps({"suite": str(out), "runs": runs, "failed": failed}))
+    return 1 if failed else 0
+
+
+def _show_transfers(out: Path) -> None:
+    """How much reuse helped, where tasks were learned in a row."""
+    if suites.load(out)["name"] != "continual" or not can_report():
+        return
+    from reprise.findings.gather import forward_transfers, gather
+
+    found = gather(out, switches=False)
+    table = forward_transfers(found.curves, found.cells)
+    rows: list[dict[str, Any]] = table.to_dict("records")  # pyright: ignore
+    numbers = ("area", "area_scratch", "transfer")
+    rows = [row | {name: f"{row[name]:.3f}" for name in numbers} for row in rows]
+    if rows:
+        show(rows, as_json=False)
+    unfinished = found.cells.loc[found.cells["state"] != "complete", "cell"]
+    if len(unfinished):
+        text = f"transfer leaves out what is not complete: {', '.join(unfinished)}"
+        console().print(text, highlight=False, soft_wrap=True)

@@ -1,0 +1,1 @@
+"""The three choices and what they are made of: critic, actor, planner."""

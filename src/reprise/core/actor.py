@@ -1,0 +1,72 @@
+"""How a method improves its task policy."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from jaxtyping import Array, Float
+
+from reprise.core.agent import Agent
+from reprise.core.networks import GaussianPolicy, Linear, Mlp, ensemble_values, leading
+from reprise.core.types import Gaussian, Spec, Transition
+from reprise.io.errors import require
+
+
+@dataclass(frozen=True)
+class Actor(ABC):
+    """How is the task policy improved?"""
+
+    hidden: tuple[int, ...] = (256, 256)
+    """Widths of the hidden layers."""
+
+    hears: ClassVar[bool] = False
+    """Whether the policy or its loss depends on what the priors say."""
+
+    def __post_init__(self) -> None:
+        require(self, "positive", "hidden")
+
+    def init(self, key: Array, spec: Spec) -> Any:
+        """A policy: (observation, advice) -> Gaussian."""
+        return GaussianPolicy(Mlp((spec.obs, *self.hidden, 2 * spec.action), key))
+
+    def after_warmup(self, steps: int) -> Actor:
+        """The same choice for a run whose random warm-up takes so many steps."""
+        return self
+
+    def at(self, updates: int) -> Actor:
+        """The choice in force after so many updates, for one that begins late."""
+        return self
+
+    def export(self, actor: Any) -> tuple[Linear, ...] | None:
+        """The layers of a network that is the whole policy; None if it cannot act by itself."""
+        return actor.body.layers
+
+    @abstractmethod
+    def loss(
+        self, actor: Any, agent: Agent, t: Transition, noise: Float[Array, "action"], key: Array
+    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """(loss, log pi) for one transition; `noise` leads to the task policy's action in s."""
+
+
+@dataclass(frozen=True)
+class SoftActor(Actor):
+    """SAC's policy improvement on head 0."""
+
+    def loss(
+        self, actor: Any, agent: Agent, t: Transition, noise: Float[Array, "action"], key: Array
+    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        return soft_loss(actor(t.obs, t.advice), agent, t, noise)
+
+
+def soft_loss(
+    policy: Gaussian, agent: Agent, t: Transition, noise: Float[Array, "action"]
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """alpha log pi(a|s) - min_j Q_j(s, a), a reparameterized, and log pi(a|s).
+
+    `policy` is what the actor says in s.
+    """
+    action, log_prob = policy.at(noise)
+    value = ensemble_values(leading(agent.critic), t.obs, action)[:, 0].min()
+    return agent.alpha * log_prob - value, log_prob

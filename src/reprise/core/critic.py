@@ -1,0 +1,289 @@
+"""How a method evaluates: the critics of SAC and of SMEC. Eq. (1) is here and in `values`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from reprise.core.agent import Agent, Proposals
+from reprise.core.networks import PARTS, Ensemble, Mlp, QNetwork, mapped_over, part_of
+from reprise.core.types import Advice, Spec, Transition
+from reprise.core.values import Bounds, Representation, Scalar, backup, possible
+from reprise.io.errors import UserError, require
+
+UNSEEN = (-1e-6, 1e-6)
+"""The range of rewards before the first one is seen, where a task declares none."""
+
+
+class Targets(NamedTuple):
+    """A value for every head, such as what it should say, and how much its error counts."""
+
+    values: Float[Array, "*batch heads"]
+    weights: Float[Array, "*batch heads"]
+    """0 for a head that learns nothing from this transition."""
+    heads: Int[Array, "*batch heads"] | None = None
+    """Which heads these are; None: all."""
+
+
+@dataclass(frozen=True)
+class Critic(ABC):
+    """How are values learned? One head per policy evaluated; head 0 is the task policy."""
+
+    discount: float = 0.99
+    """gamma, the long horizon of the task policy."""
+    ensemble: int = 2
+    """Critics trained side by side (twins)."""
+    hidden: tuple[int, ...] = (256, 256)
+    """Widths of the hidden layers."""
+    layer_norm: bool = True
+    """Normalize the hidden layers; without it sparse tasks can collapse."""
+    entropy_backup: bool = False
+    """Add SAC's entropy bonus to head 0's target (the paper's Eq. 1 has none)."""
+    values: Representation = field(default_factory=Scalar)
+    """How head 0 says what its value is."""
+    other_values: Representation = field(default_factory=Scalar)
+    """How other heads do, if there are any: the values of priors, over short horizons."""
+    n_step: int = 1
+    """Steps before head 0's target bootstraps, as long as the task policy keeps control."""
+    other_n_step: int = 1
+    """The same for a prior's head, as long as that prior keeps control."""
+    bounded: bool = False
+    """Keep values and their targets within what the rewards allow."""
+    reward_range: tuple[float, float] | None = None
+    """The least and the greatest reward of one action; None: judged by the returns seen so far."""
+    reward_once: bool = False
+    """Whether the reward comes once, with the end of the episode."""
+
+    hears: ClassVar[bool] = False
+    """Whether its targets depend on what the priors say in s'."""
+    separable: ClassVar[bool] = False
+    """Whether it knows the target of some heads without those of the others."""
+    looks_far: ClassVar[bool] = True
+    """Whether its heads are policies, which can be judged by several of their own steps."""
+
+    def __post_init__(self) -> None:
+        require(self, "between 0 and 1", "discount")
+        require(self, "positive", "ensemble", "hidden", "n_step", "other_n_step")
+        if self.reward_range and not self.reward_range[0] < self.reward_range[1]:
+            raise UserError(f"reward-range is {self.reward_range}; the first must be the smaller")
+        if self.looks_ahead and not self.looks_far:
+            raise UserError("n-step must be 1: these heads are not policies")
+        if self.bounded and self.entropy_backup:
+            raise UserError("entropy-backup leads out of the bounds; add --critic.no-bounded")
+        plain = isinstance(self.values, Scalar) and isinstance(self.other_values, Scalar)
+        if not self.bounded and not plain:
+            raise UserError("bounded is False; categorical values need bounds")
+
+    @abstractmethod
+    def heads(self, spec: Spec) -> int:
+        """How many values the network gives."""
+
+    @abstractmethod
+    def outlook(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
+        """What each head expects from s' on; `following` are the proposals there."""
+
+    def targets(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
+        """What each head should say about one transition, Eq. (1), as far as it is possible."""
+        expected, network = self.outlook(agent, t, following, key), agent.target[0]
+        discounts = self.discounts(network.heads)
+        known = jnp.arange(len(expected.values)) if expected.heads is None else expected.heads
+        values = backup(t.reward, discounts[known], t.terminated, expected.values)
+        return expected._replace(values=network.possible(values, known))
+
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether its targets need more than one step."""
+        return max(self.n_step, self.other_n_step) > 1
+
+    def look_ahead(
+        self, agent: Agent, t: Transition, targets: Targets, then: Proposals, key: Array
+    ) -> Targets:
+        """The same targets, but for the head of who acted: sum_j d^j r_j + d^k V(s_{t+k}).
+
+        Only this head's policy took those k steps; `then` are the proposals after them.
+        """
+        far, network = t.ahead, agent.target[0]
+        assert far is not None, "only a transition that knows what followed"
+        mine = jnp.clip(t.source, 0, network.heads - 1)
+        discount = self.discounts(network.heads)[mine]
+        later = t._replace(next_obs=far.obs, next_advice=far.advice, whose=None)
+        value = self._value_of(mine, agent, later, then, key)
+        earned = jnp.sum(discount ** jnp.arange(far.rewards.size) * far.rewards)
+        total = backup(earned, discount**far.steps, far.terminated, value)
+        heads = targets.heads
+        known = jnp.arange(len(targets.values)) if heads is None else heads
+        values = jnp.where(known == t.source, total, targets.values)
+        return targets._replace(values=network.possible(values, known))
+
+    def _value_of(
+        self, head: Int[Array, ""], agent: Agent, t: Transition, following: Proposals, key: Array
+    ) -> Float[Array, ""]:
+        """What one head expects from s' on, without asking all the others where that can be."""
+        if not self.separable or agent.target[0].heads == 1:
+            return self.outlook(agent, t, following, key).values[head]
+        prior = jnp.maximum(head - 1, 0)[None]
+        alone = self.outlook(agent, t._replace(whose=prior), following.only(prior), key)
+        return alone.values[jnp.minimum(head, 1)]
+
+    def discounts(self, policies: int) -> Float[Array, "policies"]:
+        """The discount at which each policy is judged."""
+        return jnp.full(policies, self.discount)
+
+    def bounds(self, spec: Spec) -> Bounds | None:
+        """Which values each head can have; where rewards are unknown they are widened later."""
+        if not self.bounded:
+            return None
+        rewards, discounts = self.reward_range or UNSEEN, self.discounts(self.heads(spec))
+        return possible(rewards, self.reward_once, discounts)
+
+    def init(self, key: Array, spec: Spec) -> Ensemble:
+        """Networks that have learned nothing, each from weights of its own."""
+        members = jax.random.split(key, self.ensemble)
+        return tuple(self._network(member, spec) for member in members)
+
+    def _network(self, key: Array, spec: Spec) -> QNetwork:
+        values, bounds = (self.values, self.other_values), self.bounds(spec)
+        width = values[0].width
+        sizes = (spec.obs + spec.action, *self.hidden)
+        last = width + (self.heads(spec) - 1) * values[1].width
+        body = Mlp((*sizes, last), key, self.layer_norm)
+        weight = body.layers[-1].weight
+        parts = [
+            representation.begin(weight[:, columns], part_of(bounds, part))
+            for representation, columns, part in zip(
+                values, (slice(0, width), slice(width, None)), PARTS, strict=True
+            )
+        ]
+        first = tuple(jnp.concatenate(both, axis=-1) for both in zip(*parts, strict=True))
+        spots = lambda net: (net.layers[-1].weight, net.layers[-1].bias)  # noqa: E731
+        return QNetwork(eqx.tree_at(spots, body, first), bounds, values)
+
+    def judge(
+        self,
+        critics: Ensemble,
+        obs: Float[Array, "obs"],
+        actions: Float[Array, "policies action"],
+        heads: Int[Array, "policies"] | None = None,
+        each: Callable[..., Any] = jax.vmap,
+    ) -> Float[Array, "ensemble policies"]:
+        """Q^v(s, a_v) for every policy v, or these: each head at its own policy's action."""
+        return jnp.stack([critic.own(obs, actions, heads, each) for critic in critics])
+
+    def deal(self, batch: Transition, key: Array) -> Transition:
+        """Which priors teach their heads by which row: all by all, unless told otherwise.
+
+        It is not asked where the actor hears the priors, and so needs all of them in s'.
+        """
+        return batch
+
+    def loss(
+        self, critics: Ensemble, t: Transition, targets: Targets, key: Array
+    ) -> Float[Array, ""]:
+        """J(theta), Eq. (1), for one transition: a sum over heads and twins."""
+        counts = targets.weights > 0.0
+        # Absent, not multiplied by zero: what has no weight may be anything.
+        wanted = jnp.where(counts, targets.values, 0.0)
+        each = [net.losses(t.obs, t.action, wanted, targets.heads) for net in critics]
+        return jnp.sum(targets.weights[None] * jnp.where(counts[None], jnp.stack(each), 0.0))
+
+    def calibrate(self, critics: Ensemble, targets: Targets) -> Ensemble:
+        """What the networks keep of a batch's targets besides what they learn from them."""
+        return critics
+
+    def entropy_bonus(self, agent: Agent, following: Proposals) -> Float[Array, ""]:
+        """What SAC adds to the value of the next state."""
+        return -agent.alpha * following.log_prob if self.entropy_backup else jnp.zeros(())
+
+
+@dataclass(frozen=True)
+class SoftCritic(Critic):
+    """SAC: one head, the task policy."""
+
+    def heads(self, spec: Spec) -> int:
+        return 1
+
+    def outlook(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
+        """The smaller of the twins at the task policy's action."""
+        values = self.judge(agent.target, t.next_obs, following.actions[:1]).min(axis=0)
+        values = values + self.entropy_bonus(agent, following)[None]
+        return Targets(values, following.valid[:1].astype(jnp.float32))
+
+
+@dataclass(frozen=True)
+class HybridCritic(Critic):
+    """SMEC: long-sighted for the task policy, myopic for every prior."""
+
+    hears: ClassVar[bool] = True
+    separable: ClassVar[bool] = True
+
+    horizon: int | None = 50
+    """h, the steps a prior is judged over; None judges it with gamma."""
+    epsilon: float = 1e-4
+    """What is left of a reward h steps ahead: gbar = epsilon ** (1 / h)."""
+    heads_per_row: int | None = None
+    """Prior heads that learn from each transition, in random turns; None: all of them, exactly."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self, "between 0 and 1", "epsilon")
+        if self.horizon is not None:
+            require(self, "positive", "horizon")
+        if self.heads_per_row is not None:
+            require(self, "positive", "heads_per_row")
+
+    def heads(self, spec: Spec) -> int:
+        return spec.policies
+
+    @property
+    def gbar(self) -> float:
+        """The truncated discount of Section 3.1."""
+        return self.discount if self.horizon is None else self.epsilon ** (1.0 / self.horizon)
+
+    def discounts(self, policies: int) -> Float[Array, "policies"]:
+        """(gamma, gbar, ..., gbar)"""
+        return jnp.full(policies, self.gbar).at[0].set(self.discount)
+
+    def deal(self, batch: Transition, key: Array) -> Transition:
+        """Keep the advice of `heads_per_row` priors in each row, taken in turns."""
+        m, priors = self.heads_per_row, batch.next_advice.valid.shape[1]
+        if m is None or m >= priors:
+            return batch
+        return in_turns(batch, m, jax.random.randint(key, (), 0, priors, jnp.int32))
+
+    def outlook(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
+        """The smaller of the twins of each head, at its own policy's action."""
+        # A prior that said nothing usable in s' has no target there.
+        counts = following.valid.astype(jnp.float32)
+        if t.whose is None:
+            each = mapped_over(len(counts))
+            values = self.judge(agent.target, t.next_obs, following.actions, each=each).min(axis=0)
+            return Targets(self._with_bonus(agent, following, values), counts)
+        heads = jnp.concatenate([jnp.zeros(1, jnp.int32), 1 + t.whose])
+        values = self.judge(agent.target, t.next_obs, following.actions, heads).min(axis=0)
+        # Dealt with probability m / K, an error that counts K / m times is Eq. (1)'s on average.
+        rate = (agent.target[0].heads - 1) / len(t.whose)
+        counts = counts * jnp.full(len(heads), rate).at[0].set(1.0)
+        return Targets(self._with_bonus(agent, following, values), counts, heads)
+
+    def _with_bonus(self, agent: Agent, following: Proposals, values: Array) -> Array:
+        return values.at[0].add(self.entropy_bonus(agent, following))
+
+
+def in_turns(batch: Transition, m: int, first: Int[Array, ""]) -> Transition:
+    """The advice of m priors in each row, who take turns from this one on.
+
+    If it is a random one, each prior is dealt to a row with probability m / K, whether it is valid
+    there or not; and to as many rows of a batch as any other, give or take one.
+    """
+    rows, priors = batch.next_advice.valid.shape
+    turns = (first + jnp.arange(rows * m, dtype=jnp.int32)) % priors
+    whose = turns.reshape(rows, m)
+    some = jax.vmap(Advice.only)(batch.next_advice, whose)
+    return batch._replace(next_advice=some, whose=whose)

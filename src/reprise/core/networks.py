@@ -1,0 +1,278 @@
+"""The networks. Every leaf is an array, so plain jax.jit, grad and vmap work without filters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from reprise.core.types import LOG_STD_RANGE, Advice, Gaussian
+from reprise.core.values import Bounds, Representation, Scalar
+
+
+class Linear(eqx.Module):
+    """An affine map with Xavier-uniform weights and a zero bias."""
+
+    weight: Float[Array, "inputs outputs"]
+    bias: Float[Array, "outputs"]
+
+    def __init__(self, inputs: int, outputs: int, rng: np.random.Generator):
+        bound = np.sqrt(6.0 / (inputs + outputs))
+        self.weight = jnp.array(rng.uniform(-bound, bound, (inputs, outputs)), jnp.float32)
+        self.bias = jnp.zeros(outputs)
+
+    def __call__(self, x: Float[Array, "inputs"]) -> Float[Array, "outputs"]:
+        return x @ self.weight + self.bias
+
+    def some(self, x: Float[Array, "inputs"], outputs: Int[Array, "n"]) -> Float[Array, "n"]:
+        """Only these outputs, which under a map may be others for each input."""
+        # Times ones, not a sum: a product with a vector is what XLA adds rows up fastest by.
+        return (self.weight.T[outputs] * x[None]) @ jnp.ones(x.shape) + self.bias[outputs]
+
+
+@jax.custom_vjp
+def _normalized(
+    x: Float[Array, "n"], scale: Float[Array, "n"], shift: Float[Array, "n"]
+) -> Float[Array, "n"]:
+    return _normalize(x, scale, shift)[0]
+
+
+def _normalize(x: Array, scale: Array, shift: Array) -> tuple[Array, tuple[Array, Array, Array]]:
+    centered = x - x.mean()
+    precision = jax.lax.rsqrt((centered * centered).mean() + 1e-5)
+    standard = centered * precision
+    return standard * scale + shift, (standard, precision, scale)
+
+
+def _denormalize(
+    kept: tuple[Array, Array, Array], slope: Float[Array, "n"]
+) -> tuple[Array, Array, Array]:
+    standard, precision, scale = kept
+    inner = slope * scale
+    back = inner - inner.mean() - standard * (inner * standard).mean()
+    return precision * back, slope * standard, slope
+
+
+_normalized.defvjp(_normalize, _denormalize)
+
+
+class LayerNorm(eqx.Module):
+    """Layer normalization with its derivative written out, which takes fewer passes over the data.
+
+    How much it saves is in docs/performance.md.
+    """
+
+    weight: Float[Array, "n"]
+    bias: Float[Array, "n"]
+
+    def __init__(self, size: int):
+        self.weight, self.bias = jnp.ones(size), jnp.zeros(size)
+
+    def __call__(self, x: Float[Array, "n"]) -> Float[Array, "n"]:
+        return _normalized(x, self.weight, self.bias)
+
+
+class Mlp(eqx.Module):
+    """A ReLU network, with layer normalization before each activation if asked for."""
+
+    layers: tuple[Linear, ...]
+    norms: tuple[LayerNorm, ...]
+
+    def __init__(self, sizes: Sequence[int], key: Array, layer_norm: bool = False):
+        # NumPy draws the weights: JAX compiles its generator anew for each shape, which takes
+        # longer than the first thousand updates.
+        rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+        self.layers = tuple(Linear(i, o, rng) for i, o in pairwise(sizes))
+        self.norms = tuple(LayerNorm(size) for size in sizes[1:-1]) if layer_norm else ()
+
+    def __call__(self, x: Float[Array, "inputs"]) -> Float[Array, "outputs"]:
+        return self.layers[-1](self.hidden(x))
+
+    def hidden(self, x: Float[Array, "inputs"]) -> Float[Array, "width"]:
+        """What the last layer sees."""
+        for depth, layer in enumerate(self.layers[:-1]):
+            x = layer(x)
+            x = jax.nn.relu(self.norms[depth](x) if self.norms else x)
+        return x
+
+
+class GaussianPolicy(eqx.Module):
+    """The task policy of SAC: it hears the priors' advice and ignores it."""
+
+    body: Mlp
+
+    def __call__(self, obs: Float[Array, "obs"], advice: Advice) -> Gaussian:
+        mean, log_std = jnp.split(self.body(obs), 2)
+        return Gaussian(mean, jnp.clip(log_std, *LOG_STD_RANGE))
+
+
+class QNetwork(eqx.Module):
+    """Q_theta: S x A -> R^(1+K), one value per policy that is evaluated.
+
+    Where only some heads are asked for, head 0 is always the first of them.
+    """
+
+    body: Mlp
+    bounds: Bounds | None = None
+    """Which values each head can have; None: any."""
+    values: tuple[Representation, Representation] = eqx.field(
+        static=True, default=(Scalar(), Scalar())
+    )
+    """How head 0 says what its value is, and how the others do."""
+
+    def __call__(
+        self, obs: Float[Array, "obs"], action: Float[Array, "action"]
+    ) -> Float[Array, "heads"]:
+        return self._read(*self._outputs(obs, action), self.bounds_of())
+
+    def own(
+        self,
+        obs: Float[Array, "obs"],
+        actions: Float[Array, "n action"],
+        heads: Int[Array, "n"] | None = None,
+        each: Callable[..., Any] = jax.vmap,
+    ) -> Float[Array, "n"]:
+        """Q^v(s, a_v) for these heads v, or the first n; one head judges everybody.
+
+        Nobody who compares values is told an impossible one.
+        """
+        if self.heads == 1:
+            return each(lambda action: self.possible(self(obs, action))[0])(actions)
+        inner = each(lambda action: self.body.hidden(jnp.concatenate([obs, action])))(actions)
+        last, width = self.body.layers[-1], self.values[1].width
+        first, n = self.values[0].width, len(actions)
+        leading = inner[0] @ last.weight[:, :first] + last.bias[:first]
+        if heads is None:
+            weight = last.weight[:, first:].reshape(len(last.weight), -1, width)[:, : n - 1]
+            bias = last.bias[first:].reshape(-1, width)[: n - 1]
+            others = jnp.einsum("vi,ivw->vw", inner[1:], weight) + bias
+            known = jnp.arange(n)
+        else:
+            others = self._others(inner[1:], heads[1:])
+            known = heads
+        return self.possible(self._read(leading, others, self.bounds_of(known)), known)
+
+    def losses(
+        self,
+        obs: Float[Array, "obs"],
+        action: Float[Array, "action"],
+        targets: Float[Array, "n"],
+        heads: Int[Array, "n"] | None = None,
+    ) -> Float[Array, "n"]:
+        """How far these heads, or all, are from what they should say."""
+        bounds = self.bounds_of(heads)
+        leading, others = self._outputs(obs, action, heads)
+        head, prior = (part_of(bounds, part) for part in PARTS)
+        one = self.values[0].loss(leading[None], targets[:1], head)
+        return jnp.concatenate([one, self.values[1].loss(others, targets[1:], prior)])
+
+    def _outputs(
+        self, obs: Array, action: Array, heads: Array | None = None
+    ) -> tuple[Float[Array, "first"], Float[Array, "others width"]]:
+        """What the last layer says for head 0, and for each of the others."""
+        inner = self.body.hidden(jnp.concatenate([obs, action]))
+        last, first = self.body.layers[-1], self.values[0].width
+        if heads is None:
+            outputs = last(inner)
+            leading, others = outputs[:first], outputs[first:]
+        else:
+            leading = inner @ last.weight[:, :first] + last.bias[:first]
+            here = jnp.broadcast_to(inner, (len(heads) - 1, inner.size))
+            others = self._others(here, heads[1:])
+        return leading, others.reshape(-1, self.values[1].width)
+
+    def _others(
+        self, inner: Float[Array, "n inputs"], heads: Int[Array, "n"]
+    ) -> Float[Array, "n width"]:
+        """What the last layer says for each of these heads, none of them head 0."""
+        last, width = self.body.layers[-1], self.values[1].width
+        if width == 1 or self.heads > CROWD:
+            return jax.vmap(last.some)(inner, self._columns(heads))
+        # To compute all heads and keep one is faster than to gather a matrix for each row.
+        first = self.values[0].width
+        every = inner @ last.weight[:, first:] + last.bias[None, first:]
+        rows = every.reshape(len(inner), -1, width)
+        return jnp.take_along_axis(rows, (heads - 1)[:, None, None], axis=1)[:, 0]
+
+    def _columns(self, heads: Int[Array, "n"]) -> Int[Array, "n width"]:
+        """Which outputs belong to these heads, none of them head 0."""
+        width = self.values[1].width
+        start = self.values[0].width + (heads - 1) * width
+        return start[:, None] + jnp.arange(width)[None]
+
+    def _read(self, leading: Array, others: Array, bounds: Bounds | None) -> Array:
+        head, prior = (part_of(bounds, part) for part in PARTS)
+        values = self.values[0].read(leading[None], head), self.values[1].read(others, prior)
+        return jnp.concatenate(values)
+
+    def possible(
+        self, values: Float[Array, "n"], heads: Int[Array, "n"] | None = None
+    ) -> Float[Array, "n"]:
+        """The nearest values that these heads, or all, can have."""
+        bounds = self.bounds_of(heads)
+        return values if bounds is None else bounds.clip(values)
+
+    def bounds_of(self, heads: Int[Array, "n"] | None = None) -> Bounds | None:
+        """The bounds of these heads, or of all; nobody learns them."""
+        fixed = jax.lax.stop_gradient(self.bounds)
+        return fixed if heads is None else jax.tree.map(lambda bound: bound[heads], fixed)
+
+    @property
+    def heads(self) -> int:
+        """How many there are."""
+        first, width = self.values[0].width, self.values[1].width
+        return 1 + (len(self.body.layers[-1].bias) - first) // width
+
+    def leading(self) -> QNetwork:
+        """The same network with head 0 alone, which spares a product with the other heads."""
+        *lower, last = self.body.layers
+        first = self.values[0].width
+        head = eqx.tree_at(
+            lambda layer: (layer.weight, layer.bias),
+            last,
+            (last.weight[:, :first], last.bias[:first]),
+        )
+        alone = eqx.tree_at(lambda net: net.body.layers, self, (*lower, head))
+        return replace(alone, bounds=jax.tree.map(lambda bound: bound[:1], self.bounds))
+
+
+PARTS = slice(0, 1), slice(1, None)
+"""Head 0, and the others."""
+
+
+def part_of(bounds: Bounds | None, part: slice) -> Bounds | None:
+    """The bounds of some heads."""
+    return jax.tree.map(lambda bound: bound[part], bounds)
+
+
+Ensemble = tuple[QNetwork, ...]
+"""Networks side by side, each with arrays of its own: to cut a member out of a stack is a copy."""
+
+
+def leading(critics: Ensemble) -> Ensemble:
+    """Every member with head 0 alone."""
+    return tuple(critic.leading() for critic in critics)
+
+
+def ensemble_values(
+    critics: Ensemble, obs: Float[Array, "obs"], action: Float[Array, "action"]
+) -> Float[Array, "ensemble heads"]:
+    """Q_j(s, a) by each member j of an ensemble."""
+    return jnp.stack([critic(obs, action) for critic in critics])
+
+
+CROWD = 16
+"""So many at once, with a batch each, still fit into a core's cache."""
+
+
+def mapped_over(policies: int) -> Callable[..., Any]:
+    """How a function is applied to so many policies: at once, or if they are many one by one."""
+    return jax.vmap if policies <= CROWD else partial(partial, jax.lax.map)

@@ -1,0 +1,200 @@
+"""A run folder as tables, and the handful of numbers that sum it up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reprise.io.errors import UserError
+
+NAME_COLUMNS = frozenset({"from", "to", "policy"})
+COLUMNS = {
+    "metrics": "step episodes episode_return success critic_loss actor_loss alpha entropy "
+    "steps_per_second",
+    "eval": "step episodes success_any success_last first_success_step return_mean return_std "
+    "return_discounted value_start sampled_success_any sampled_success_last sampled_return_mean",
+    "switches": "step episode t from to",
+    "tracks": "step episode t policy x y",
+    "values": "step policy discount estimate realized steps",
+}
+
+
+class RunTables(NamedTuple):
+    """Everything a report needs to know about one run."""
+
+    recipe: dict[str, Any]
+    manifest: dict[str, Any]
+    metrics: pd.DataFrame
+    eval: pd.DataFrame
+    switches: pd.DataFrame
+    tracks: pd.DataFrame
+    values: pd.DataFrame
+
+
+def load(folder: Path) -> RunTables:
+    """Read a run folder; a run in progress may lack everything but its recipe."""
+    manifest = folder / "manifest.json"
+    return RunTables(
+        _record(folder / "run.json"),
+        _record(manifest) if manifest.exists() else {},
+        *(_events(folder / f"{name}.csv", columns.split()) for name, columns in COLUMNS.items()),
+    )
+
+
+def numbers(table: pd.DataFrame, column: str) -> NDArray[np.float64]:
+    """One column as floats, NaN where a cell is empty."""
+    return table[column].to_numpy(dtype=np.float64)
+
+
+def suffixes(table: pd.DataFrame, prefix: str) -> list[str]:
+    """The policies that have a column with this prefix."""
+    columns = [str(column) for column in table.columns]
+    return [column.removeprefix(prefix) for column in columns if column.startswith(prefix)]
+
+
+def policies(run: RunTables) -> list[str]:
+    """The task policy and the priors, in the order of the recipe."""
+    recorded = suffixes(run.metrics, "use_")
+    named = ["task", *(str(prior["name"]) for prior in run.recipe.get("priors", []))]
+    return recorded or named
+
+
+def zero_shot(run: RunTables) -> dict[str, dict[str, Any]]:
+    """What each prior scored on its own before training, by name."""
+    records: list[dict[str, Any]] = run.manifest.get("zero_shot") or []
+    return {str(record["name"]): record for record in records}
+
+
+def faults(run: RunTables) -> dict[str, dict[str, Any]]:
+    """What the guard counted for each prior, by name."""
+    records: list[dict[str, Any]] = run.manifest.get("faults") or []
+    return {str(record["name"]): record for record in records}
+
+
+def intervals(metrics: pd.DataFrame) -> NDArray[np.float64]:
+    """How many steps each row of the metrics covers."""
+    return np.diff(numbers(metrics, "step"), prepend=0.0)
+
+
+def usage(metrics: pd.DataFrame, names: Sequence[str]) -> NDArray[np.float64]:
+    """Steps (rows: intervals, columns: policies) that each policy acted."""
+    columns = [f"use_{name}" for name in names]
+    shares = metrics.reindex(columns=columns).to_numpy(dtype=np.float64)
+    return np.nan_to_num(shares) * intervals(metrics)[:, None]
+
+
+def milestones(run: RunTables) -> dict[str, float | None]:
+    """The numbers on the first card: how well, how soon, and with how much help."""
+    step, success = numbers(run.eval, "step"), numbers(run.eval, "success_any")
+    trained = numbers(run.metrics, "step")[numbers(run.metrics, "success") > 0]
+    begin, last = _first_selection(run), numbers(run.metrics, "step").max(initial=0.0)
+    seconds = run.manifest.get("seconds")
+    return {
+        "final_success": _mean(success[-5:]),
+        "final_sampled": _mean(numbers(run.eval, "sampled_success_any")[-5:]),
+        "best_success": _smallest(-success, sign=-1),
+        "final_return": _mean(numbers(run.eval, "return_mean")[-5:]),
+        "first_success": _smallest(np.concatenate([step[success > 0], trained])),
+        "steps_to_90": _smallest(step[success >= 0.9]),
+        "prior_use_early": _prior_share(run, begin, begin + 5000),
+        "prior_use_late": _prior_share(run, last - 10_000, last),
+        "seconds": None if seconds is None else float(seconds),
+    }
+
+
+def titles(runs: Sequence[RunTables]) -> list[str]:
+    """A short name for each run, as long as it must be to tell it from the others."""
+    names = [str(run.recipe.get("name", "run")) for run in runs]
+    pairs = zip(names, runs, strict=True)
+    seeds = [f"{name}, seed {run.recipe.get('seed')}" for name, run in pairs]
+    places = [f"{seed} (run {i})" for i, seed in enumerate(seeds, 1)]
+    return next((level for level in (names, seeds) if len(set(level)) == len(runs)), places)
+
+
+def compare(runs: Sequence[RunTables]) -> pd.DataFrame:
+    """One row per run: what it was, how far it got, and its milestones."""
+    rows = [
+        {
+            "run": title,
+            "task": run.recipe.get("task"),
+            "seed": run.recipe.get("seed"),
+            "state": run.manifest.get("state", "unknown"),
+            "steps": int(numbers(run.metrics, "step").max(initial=0.0)),
+            **milestones(run),
+        }
+        for title, run in zip(titles(runs), runs, strict=True)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _prior_share(run: RunTables, after: float, until: float) -> float | None:
+    """Of the steps in (after, until] on which a policy acted, the share of the priors."""
+    names = policies(run)
+    if names == ["task"]:
+        return None
+    step = numbers(run.metrics, "step")
+    acted = usage(run.metrics, names)[(step > after) & (step <= until)].sum(axis=0)
+    return float(1.0 - acted[names.index("task")] / acted.sum()) if acted.sum() > 0 else None
+
+
+def _first_selection(run: RunTables) -> float:
+    """The step at which a policy was first chosen, or first acted where nothing is chosen."""
+    if len(run.switches):
+        return float(numbers(run.switches, "step").min())
+    acting = usage(run.metrics, policies(run)).sum(axis=1) > 0
+    begins = numbers(run.metrics, "step") - intervals(run.metrics)
+    return float(begins[acting].min(initial=np.inf))
+
+
+def _mean(values: NDArray[np.float64]) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else None
+
+
+def _smallest(values: NDArray[np.float64], sign: int = 1) -> float | None:
+    known = values[~np.isnan(values)]
+    return sign * float(known.min()) if known.size else None
+
+
+def _record(path: Path) -> dict[str, Any]:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({error.strerror}); is this a run?") from error
+    except ValueError as error:
+        raise UserError(f"{path} is not JSON ({error}); restore or remove the run") from error
+    if not isinstance(record, dict):
+        raise UserError(f"{path} is not a JSON object; restore or remove the run")
+    return cast("dict[str, Any]", record)
+
+
+def read(path: Path, columns: Sequence[str], words: Collection[str] = NAME_COLUMNS) -> pd.DataFrame:
+    """A CSV file as floats and, in the columns of `words`, as text; with these columns at least."""
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    # The last line of a run in progress may be half written: it counts once it has its newline.
+    whole = text[: text.rfind("\n") + 1] or ",".join(columns) + "\n"
+    # Everything is read as text first, so that a policy may be called "null" or "nan".
+    raw = pd.read_csv(
+        StringIO(whole), dtype=str, keep_default_na=False, index_col=False, on_bad_lines="skip"
+    )
+    wanted = [*columns, *(name for name in raw if name not in columns)]
+    cells = raw.reindex(columns=wanted)
+    parsed = {
+        name: cells[name].fillna("").astype(str)
+        if name in words
+        else pd.to_numeric(cells[name], errors="coerce").astype(np.float64)
+        for name in wanted
+    }
+    return pd.DataFrame(parsed)
+
+
+def _events(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """A table whose rows each belong to a step."""
+    return read(path, columns).dropna(subset=["step"]).reset_index(drop=True)

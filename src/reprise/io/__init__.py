@@ -1,0 +1,1 @@
+"""Files, arrays in files, and errors."""

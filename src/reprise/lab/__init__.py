@@ -1,0 +1,1 @@
+"""Instruments: speed, theory, and the policies that are shipped."""

@@ -1,0 +1,32 @@
+"""Who is measured: Scratch, and SMEC with some numbers of priors, exact and sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from reprise.core.method import Method
+from reprise.methods import Preset, prepare
+from reprise.methods.smec import sampled
+from reprise.tasks import Task
+
+
+class Entry(NamedTuple):
+    """A method, and how many priors it has."""
+
+    method: Method
+    priors: int
+
+
+def lineup(
+    task: Task, preset: Preset, counts: Sequence[int], heads_per_row: int
+) -> dict[str, Entry]:
+    """`scratch`, `smec-kN` with all heads learning from every row, `smec-kN-sampled` with some."""
+    smec = sampled(prepare("smec", task, preset).method, None)
+    fewer = sampled(smec, heads_per_row)
+    entries = {"scratch": Entry(prepare("scratch", task, preset).method, 0)}
+    for count in counts:
+        entries[f"smec-k{count}"] = Entry(smec, count)
+        if count:
+            entries[f"smec-k{count}-sampled"] = Entry(fewer, count)
+    return entries

@@ -1,0 +1,1 @@
+"""From tables to pages and pictures."""

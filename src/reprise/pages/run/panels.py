@@ -1,0 +1,127 @@
+"""The figures of one run in reading order, each with a title, a caption and its excuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from matplotlib.figure import Figure
+
+from reprise.findings.tables import RunTables
+from reprise.pages.run.accuracy import value_accuracy
+from reprise.pages.run.figures import learning_curve, losses, utilization, values
+from reprise.pages.run.scenes import maze_paths, timeline, transitions
+
+if TYPE_CHECKING:
+    from reprise.tasks.task import Picture
+
+
+class Scene(NamedTuple):
+    """What a panel is drawn from."""
+
+    run: RunTables
+    picture: Picture | None
+    paint: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One figure of the report; `excuse` is shown while the table it needs is empty."""
+
+    slug: str
+    title: str
+    caption: str
+    excuse: str
+    needs: Literal["metrics", "eval", "switches", "tracks", "values"]
+    draw: Callable[[Scene], Figure]
+
+    def ready(self, run: RunTables) -> bool:
+        """Whether there is something to draw."""
+        return len(getattr(run, self.needs)) > 0
+
+
+LEARNING_CAPTION = (
+    "Each evaluation runs the task policy on its own, without priors: what it finds most likely "
+    "(solid), and with actions drawn from it, as in training (thin, dashed). A level dashed line "
+    "is what one prior scores on this task before any training."
+)
+
+PANELS: tuple[Panel, ...] = (
+    Panel(
+        "learning-curve",
+        "Learning curve",
+        LEARNING_CAPTION,
+        "No evaluation has finished yet.",
+        "eval",
+        lambda scene: learning_curve([scene.run], scene.paint),
+    ),
+    Panel(
+        "who-was-in-control",
+        "Who was in control",
+        "The height of a color is the share of training steps on which that policy chose the "
+        "action; gray is the random warm-up.",
+        "No interval of training has been recorded yet.",
+        "metrics",
+        lambda scene: utilization(scene.run.metrics, scene.paint),
+    ),
+    Panel(
+        "switch-timeline",
+        "When control changed hands",
+        "Each row is one training episode read from left to right, and each bar is one selection: "
+        "its color is the policy that was chosen, its length how long it stayed in control; gray "
+        "is the end of the random warm-up.",
+        "No policy has been selected: the method does not select, or the run has not come to it.",
+        "switches",
+        lambda s: timeline(s.run.switches, s.run.tracks, s.picture, s.paint),
+    ),
+    Panel(
+        "where",
+        "Where each policy acted",
+        "Paths of training episodes from early to late, colored by the policy that acted.",
+        "No paths were recorded: the task has no position, or no episode has finished.",
+        "tracks",
+        lambda scene: maze_paths(scene.run.tracks, scene.picture, scene.paint),
+    ),
+    Panel(
+        "who-follows-whom",
+        "Who follows whom",
+        "Counts of selections over the whole training: the row was in control before (start: the "
+        "episode began), the column was chosen next, and each row adds up to 100 %.",
+        "No policy has been selected: the method does not select, or the run has not come to it.",
+        "switches",
+        lambda scene: transitions(scene.run.switches),
+    ),
+    Panel(
+        "value-honesty",
+        "Does the critic keep its promises?",
+        "Left: what the critic predicts at the start of evaluation episodes against what those "
+        "episodes returned; a blue line that leaves the black one behind is over-estimation (the "
+        "prediction may include an entropy bonus, so a small gap is normal). Right: the mean score "
+        "of each policy when a choice was made.",
+        "No evaluation has finished yet.",
+        "eval",
+        lambda scene: values(scene.run.eval, scene.run.metrics, scene.paint),
+    ),
+    Panel(
+        "value-accuracy",
+        "How accurate are the values?",
+        "Every head at states that training visited, against the discounted return of its policy "
+        "alone from the very same state, at the head's own discount. Each point is the mean over "
+        "the states of one stretch of training. Left: a colored line above the black one is "
+        "over-estimation. Right: the mean error and twice its standard error, without a band "
+        "where a single state cannot tell.",
+        "Not measured in this run: `--schedule.value-states 10` compares ten states per "
+        "evaluation interval.",
+        "values",
+        lambda scene: value_accuracy(scene.run, scene.paint),
+    ),
+    Panel(
+        "losses",
+        "Losses",
+        "What the optimizer saw, averaged over each interval of training.",
+        "No interval of training has been recorded yet.",
+        "metrics",
+        lambda scene: losses(scene.run.metrics),
+    ),
+)

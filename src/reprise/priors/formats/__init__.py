@@ -1,0 +1,1 @@
+"""The files in which old policies come."""

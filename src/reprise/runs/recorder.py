@@ -1,0 +1,187 @@
+"""What a run writes down while it runs: CSV tables that a resume continues without a seam."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from reprise.core.types import Episode, Selection
+from reprise.io import files
+from reprise.runs.recipe import Run
+from reprise.training.evaluate import Evaluation
+from reprise.training.loop import Progress
+from reprise.training.state import Loop
+from reprise.training.value_accuracy import Compared
+
+LOSSES = ("critic_loss", "actor_loss", "alpha", "entropy")
+TRACKED = 50
+"""Episodes whose path is kept, spread evenly over a run."""
+
+
+def cell(value: Any) -> Any:
+    """A number as written; nothing where there is none (NaN, or the bonus of an untried policy)."""
+    if isinstance(value, float):
+        return f"{value:.6g}" if math.isfinite(value) else ""
+    return value
+
+
+class Table:
+    """A CSV file with a header, appended row by row."""
+
+    def __init__(self, path: Path, columns: Sequence[str]):
+        self.path, self.columns = path, tuple(columns)
+        if not path.exists():
+            files.write_text(path, self._line(self.columns))
+        self._file = path.open("a", newline="")
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """One more row."""
+        self._file.write(self._line([cell(row.get(name, "")) for name in self.columns]))
+
+    def _line(self, cells: Sequence[Any]) -> str:
+        buffer = io.StringIO()
+        csv.writer(buffer, lineterminator="\n").writerow(cells)
+        return buffer.getvalue()
+
+    def flush(self) -> None:
+        """Let readers see every row."""
+        self._file.flush()
+
+    def settle(self) -> int:
+        """Force all rows to disk; the size up to which a checkpoint vouches for them."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return self._file.tell()
+
+    def rewind(self, size: int) -> None:
+        """Forget the rows written after a checkpoint."""
+        self._file.truncate(size)
+        self._file.seek(size)
+
+    def close(self) -> None:
+        """No more rows."""
+        self._file.close()
+
+
+class Recorder:
+    """The tables of a run folder, and the same numbers for TensorBoard."""
+
+    def __init__(self, folder: Path, run: Run, loop: Loop, tensorboard: bool):
+        names, mishaps = run.policies, loop.arena.mishaps
+        self._names = (*names, "start")  # the predecessor of an episode's first selection
+        self._step_of_next_track, self._steps = 0, run.steps
+        use, value = [f"use_{n}" for n in names], [f"value_{n}" for n in names]
+        score, bonus = [f"score_{n}" for n in names], [f"bonus_{n}" for n in names]
+        head = ("step", "episodes", "episode_return", "success", *LOSSES, "steps_per_second")
+        self.tables = {
+            "metrics": Table(folder / "metrics.csv", (*head, *use, *value, *mishaps)),
+            "eval": Table(folder / "eval.csv", ("step", *Evaluation._fields)),
+            "switches": Table(
+                folder / "switches.csv", ("step", "episode", "t", "from", "to", *score, *bonus)
+            ),
+            "tracks": Table(folder / "tracks.csv", ("step", "episode", "t", "policy", "x", "y")),
+        }
+        if run.schedule.value_states:
+            self.tables["values"] = Table(folder / "values.csv", Compared._fields)
+        self._events = _events(folder / "tensorboard", loop.step) if tensorboard else None
+
+    def progress(self, progress: Progress, steps_per_second: float) -> None:
+        """Everything that happened since the last report."""
+        for selection in progress.selections:
+            self._selection(selection)
+        for episode in progress.episodes:
+            self._track(episode)
+        if progress.scheduled:
+            named = {self._named(key): value for key, value in progress.metrics.items()}
+            named |= {"step": progress.step, "steps_per_second": steps_per_second}
+            self.tables["metrics"].add(named)
+            self._scalars("train", named, progress.step)
+        for table in self.tables.values():
+            table.flush()
+
+    def evaluation(self, step: int, evaluation: Evaluation) -> None:
+        """One row of eval.csv."""
+        row = {"step": step, **evaluation._asdict()}
+        self.tables["eval"].add(row)
+        self.tables["eval"].flush()
+        self._scalars("eval", row, step)
+
+    def values(self, rows: Sequence[Compared]) -> None:
+        """What was compared in one state, in values.csv."""
+        for row in rows:
+            self.tables["values"].add({**row._asdict(), "policy": self._names[row.policy]})
+        self.tables["values"].flush()
+
+    def _selection(self, selection: Selection) -> None:
+        row: dict[str, Any] = {
+            "step": selection.step,
+            "episode": selection.episode,
+            "t": selection.clock,
+            "from": self._names[selection.previous],
+            "to": self._names[selection.chosen],
+        }
+        for i, name in enumerate(self._names[:-1]):
+            row[f"score_{name}"] = float(selection.score[i])
+            row[f"bonus_{name}"] = float(selection.bonus[i])
+        self.tables["switches"].add(row)
+
+    def _track(self, episode: Episode) -> None:
+        if not len(episode.track) or episode.step < self._step_of_next_track:
+            return
+        interval = max(1, self._steps // TRACKED)
+        self._step_of_next_track = (episode.step // interval + 1) * interval
+        for t, (source, (x, y)) in enumerate(zip(episode.sources, episode.track, strict=True)):
+            policy = "random" if source < 0 else self._names[source]
+            position = {"x": round(float(x), 3), "y": round(float(y), 3)}
+            row = {"step": episode.step, "episode": episode.number, "t": t, "policy": policy}
+            self.tables["tracks"].add(row | position)
+
+    def _named(self, key: str) -> str:
+        """use_1 -> use_<name of policy 1>"""
+        kind, _, index = key.partition("_")
+        known = kind in ("use", "value") and index.isdigit()
+        return f"{kind}_{self._names[int(index)]}" if known else key
+
+    def _scalars(self, group: str, row: Mapping[str, Any], step: int) -> None:
+        if self._events is None:
+            return
+        for name, value in row.items():
+            if name != "step" and isinstance(value, int | float) and math.isfinite(value):
+                self._events.add_scalar(f"{group}/{name}", value, step)
+        self._events.flush()
+
+    def settle(self) -> dict[str, int]:
+        """What a checkpoint needs to know of the tables."""
+        sizes = {name: table.settle() for name, table in self.tables.items()}
+        return sizes | {"next_track": self._step_of_next_track}
+
+    def rewind(self, sizes: Mapping[str, int]) -> None:
+        """Back to the moment of a checkpoint."""
+        for name, table in self.tables.items():
+            table.rewind(sizes[name])
+        self._step_of_next_track = sizes["next_track"]
+
+    def restart(self) -> None:
+        """Back to the headers: there was no checkpoint to continue from."""
+        for table in self.tables.values():
+            header = table._line(table.columns)  # pyright: ignore[reportPrivateUsage]
+            table.rewind(len(header.encode()))
+
+    def close(self) -> None:
+        """No more rows."""
+        for table in self.tables.values():
+            table.close()
+        if self._events is not None:
+            self._events.close()
+
+
+def _events(folder: Path, resumed_at: int) -> Any:
+    """A TensorBoard writer; points after the checkpoint that is continued from are purged."""
+    from tensorboardX import SummaryWriter
+
+    return SummaryWriter(str(folder), purge_step=resumed_at or None)

@@ -1,0 +1,19 @@
+"""Many runs: in order, a few at a time, on this machine or on Ray, and on again after a stop."""
+
+from __future__ import annotations
+
+from reprise.suites.launch.cluster import Cluster
+from reprise.suites.launch.drive import Outcome, State, launch
+from reprise.suites.launch.job import Job, failure
+from reprise.suites.launch.workers import Processes, Workers
+
+__all__ = [
+    "Cluster",
+    "Job",
+    "Outcome",
+    "Processes",
+    "State",
+    "Workers",
+    "failure",
+    "launch",
+]

@@ -1,0 +1,1 @@
+"""The loop: act, learn, store, evaluate."""

@@ -136,11 +136,15 @@ class Critic(ABC):
         """The discount at which each policy is judged."""
         return jnp.full(policies, self.discount)
 
+    def sights(self, policies: int) -> Float[Array, "policies"]:
+        """The discount at which the rewards that each head counts fade in the end."""
+        return self.discounts(policies)
+
     def bounds(self, spec: Spec) -> Bounds | None:
         """Which values each head can have; where rewards are unknown they are widened later."""
         if not self.bounded:
             return None
-        rewards, discounts = self.reward_range or UNSEEN, self.discounts(self.heads(spec))
+        rewards, discounts = self.reward_range or UNSEEN, self.sights(self.heads(spec))
         return possible(rewards, self.reward_once, discounts)
 
     def init(self, key: Array, spec: Spec) -> Ensemble:
@@ -229,6 +233,8 @@ class HybridCritic(Critic):
     """What is left of a reward h steps ahead: gbar = epsilon ** (1 / h)."""
     heads_per_row: int | None = None
     """Prior heads that learn from each transition, in random turns; None: all of them, exactly."""
+    handback: bool = False
+    """Judge a prior by what follows it, too: a while of its own, then the task policy."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -237,6 +243,8 @@ class HybridCritic(Critic):
             require(self, "positive", "horizon")
         if self.heads_per_row is not None:
             require(self, "positive", "heads_per_row")
+        if self.handback and self.other_n_step > 1:
+            raise UserError("other-n-step must be 1: with handback a prior may lose control")
 
     def heads(self, spec: Spec) -> int:
         return spec.policies
@@ -249,6 +257,10 @@ class HybridCritic(Critic):
     def discounts(self, policies: int) -> Float[Array, "policies"]:
         """(gamma, gbar, ..., gbar)"""
         return jnp.full(policies, self.gbar).at[0].set(self.discount)
+
+    def sights(self, policies: int) -> Float[Array, "policies"]:
+        """The same, but with handback every head sees as far as the task policy's."""
+        return jnp.full(policies, self.discount) if self.handback else self.discounts(policies)
 
     def deal(self, batch: Transition, key: Array) -> Transition:
         """Keep the advice of `heads_per_row` priors in each row, taken in turns."""
@@ -264,16 +276,25 @@ class HybridCritic(Critic):
         if t.whose is None:
             each = mapped_over(len(counts))
             values = self.judge(agent.target, t.next_obs, following.actions, each=each).min(axis=0)
-            return Targets(self._with_bonus(agent, following, values), counts)
+            return Targets(self._onward(agent, following, values), counts)
         heads = jnp.concatenate([jnp.zeros(1, jnp.int32), 1 + t.whose])
         values = self.judge(agent.target, t.next_obs, following.actions, heads).min(axis=0)
         # Dealt with probability m / K, an error that counts K / m times is Eq. (1)'s on average.
         rate = (agent.target[0].heads - 1) / len(t.whose)
         counts = counts * jnp.full(len(heads), rate).at[0].set(1.0)
-        return Targets(self._with_bonus(agent, following, values), counts, heads)
+        return Targets(self._onward(agent, following, values), counts, heads)
 
-    def _with_bonus(self, agent: Agent, following: Proposals, values: Array) -> Array:
-        return values.at[0].add(self.entropy_bonus(agent, following))
+    def _onward(self, agent: Agent, following: Proposals, values: Array) -> Array:
+        """What each head counts on from s' on, in units of its own discount.
+
+        With handback the prior keeps control with probability gbar / gamma at each step, so that
+        U_i = r + gbar U_i(s', mu_i) + (gamma - gbar) V(s', pi).
+        """
+        values = values.at[0].add(self.entropy_bonus(agent, following))
+        if not self.handback:
+            return values
+        share = jnp.full(len(values), self.discount / self.gbar - 1.0).at[0].set(0.0)
+        return values + share * values[0]
 
 
 def in_turns(batch: Transition, m: int, first: Int[Array, ""]) -> Transition:

@@ -56,6 +56,7 @@ ABLATIONS: dict[str, Row] = {
     "smec/no-truncation": Row(_smec.no_truncation, PAPER),
     "smec/no-ucb": Row(_smec.no_ucb, PAPER),
     "smec/random": Row(_smec.random, PAPER),
+    "smec/handback": Row(_smec.handback, "reprise, docs/decisions/0016-handback.md"),
 }
 
 
@@ -156,6 +157,8 @@ def _critic(critic: Critic, sizes: dict[str, Any], task: Task) -> Critic:
     keys = [*_CRITIC, *(_REACH if critic.looks_far else ())]
     if isinstance(critic, HybridCritic):
         keys.append("heads_per_row")
+        # A prior's head that goes on with the task policy's value does so after every step.
+        keys = [key for key in keys if not (critic.handback and key == "other_n_step")]
     return replace(critic, **{key: sizes[key] for key in keys}, **_rewards(task))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from reprise.core.critic import HybridCritic, SoftCritic
@@ -12,6 +13,15 @@ from reprise.core.planner import Uniform, ValueGuided
 def smec(h: int = 50, c: float = 10.0) -> Method:
     """The paper's method in the paper's symbols; h appears once."""
     return Method(critic=HybridCritic(horizon=h), planner=ValueGuided(commit=h, ucb=c))
+
+
+def handback(h: int = 50, c: float = 10.0) -> Method:
+    """Not the paper's: a prior is worth about h steps of its own and then the task policy.
+
+    Both horizons are gamma's, so that no reward is too far away and none needs to be positive.
+    """
+    critic = HybridCritic(horizon=h, epsilon=math.exp(-1.0), handback=True)
+    return replace(smec(h, c), critic=critic)
 
 
 def sampled(method: Method, heads_per_row: int | None) -> Method:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from functools import lru_cache, partial
@@ -123,16 +124,22 @@ def accuracy(
     start, root = Start(loop.obs.copy(), captured(loop.arena)), (seed, VALUES, loop.step)
     key = jax.random.key(int(np.random.SeedSequence(root).generate_state(1)[0]))
     said = np.asarray(estimates(method, loop.agent, loop.obs, loop.advice, key))
-    discounts = np.asarray(method.critic.discounts(len(said)))
+    sights = np.asarray(method.critic.sights(len(said)))
+    keeps = np.asarray(method.critic.discounts(len(said))) / sights
     rows: list[Compared] = []
     try:
         (arena,) = stage.arenas(1)
         arena.reset(0)  # some environments build what a snapshot fills in their first reset
-        for policy, (estimate, discount) in enumerate(zip(said, discounts.tolist(), strict=True)):
+        for policy, (estimate, discount) in enumerate(zip(said, sights.tolist(), strict=True)):
             if policy and not loop.advice.valid[policy - 1]:
                 continue
             rng = np.random.default_rng([*root, policy])
-            act = alone(policy, method, loop.agent, priors, rng)
+            act = handed_over(
+                alone(policy, method, loop.agent, priors, rng),
+                alone(0, method, loop.agent, priors, rng),
+                float(keeps[policy]),
+                rng,
+            )
             earned = monte_carlo(arena, start, act, discount, enough(discount))
             rows.append(Compared(loop.step, policy, discount, float(estimate), *earned))
     finally:
@@ -157,6 +164,15 @@ def alone(
         return action if valid[0, 0] else np.full_like(action, np.nan)
 
     return act
+
+
+def handed_over(act: Act, then: Act, keep: float, rng: np.random.Generator) -> Act:
+    """One policy, that loses control to another with probability 1 - keep after each step."""
+    if keep >= 1.0:
+        return act
+    lasts = rng.geometric(1.0 - keep)
+    steps = itertools.count()
+    return lambda obs: (act if next(steps) < lasts else then)(obs)
 
 
 @jax.jit

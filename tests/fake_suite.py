@@ -55,7 +55,7 @@ def write_true(folder: Path, part: suites.Suite) -> Path:
     return folder
 
 
-def write_true_run(folder: Path, run: spec.Run, priors: Sequence[str] = CORNERS) -> Path:
+def write_true_run(folder: Path, run: recipe.Run, priors: Sequence[str] = CORNERS) -> Path:
     """A run with the recipe that it really has."""
     write_run(folder, run.name, priors, run.seed, run.steps)
     shipped = {one.name: one for one in resolve(["zoo:pointmaze"]).records}

@@ -9,6 +9,7 @@ import struct
 import zipfile
 import zlib
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 

@@ -13,9 +13,9 @@ import pytest
 
 from reprise.cli.main import main
 from reprise.io.errors import UserError
-from reprise.learner import Learner
 from reprise.priors import Card, Policy, Priors, load, resolve, save, zoo
 from reprise.priors.formats import onnx as onnx_format
+from reprise.runs.learner import Learner
 from reprise.runs.recipe import library
 
 OBS = np.random.default_rng(3).uniform(-1, 1, (7, 4)).astype(np.float32)

@@ -303,6 +303,9 @@ TIGHT: list[tuple[str, Callable[[], Setting]]] = [
     ("corollary-ucb", lambda: alternating_bonus(3)),
     ("optimal-task-policy", ce1),
     ("shifted-scores", paid_once_after_a_cost),
+    ("handback", constant_reward),
+    ("handback-optimal", constant_reward),
+    ("handback-any-constant", constant_reward),
 ]
 
 

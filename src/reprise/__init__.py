@@ -16,10 +16,10 @@ from reprise.core.critic import HybridCritic, SoftCritic
 from reprise.core.method import Method
 from reprise.core.planner import TaskPolicy, Uniform, ValueGuided
 from reprise.io.errors import UserError
-from reprise.learner import Learner
 from reprise.methods import prepare, scratch
 from reprise.methods.smec import smec
 from reprise.priors import resolve as priors
+from reprise.runs.learner import Learner
 from reprise.tasks import find as task
 from reprise.training.evaluate import evaluate
 from reprise.training.loop import train

@@ -13,9 +13,9 @@ from typing import Any
 import tyro
 
 from reprise.io.errors import UserError
-from reprise.learner import Learner
 from reprise.pages.write import write_film
 from reprise.runs.judge import EVALUATION, task_policy
+from reprise.runs.learner import Learner
 from reprise.runs.terminal import console, waiting
 from reprise.training.evaluate import Evaluation, episode_seeds
 

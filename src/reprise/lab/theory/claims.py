@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reprise.lab.theory import controls, one_switch, reselection
+from reprise.lab.theory import controls, handback, one_switch, reselection
 from reprise.lab.theory.checks import Claim
 from reprise.lab.theory.counterexamples import ce0, ce1, ce2, ce2_family
 from reprise.lab.theory.setting import Setting
@@ -107,6 +107,26 @@ CORRECTED: tuple[Claim, ...] = (
         "hold",
         reselection.shifted_scores,
         _negative,
+    ),
+    Claim(
+        "handback",
+        "re-selection at random handbacks: W >= max(V, max_i U_i) (r in [-1, 1])",
+        "hold",
+        handback.improvement,
+        _signed,
+    ),
+    Claim(
+        "handback-optimal",
+        "pi optimal: no U_i is higher (r in [-1, 1])",
+        "hold",
+        handback.optimal_task_policy,
+        _signed,
+    ),
+    Claim(
+        "handback-any-constant",
+        "r + b for r: no difference U_i - V changes",
+        "hold",
+        handback.any_constant,
     ),
 )
 

@@ -106,9 +106,9 @@ def test_figures_hold_what_their_data_hold(smec: Path, scratch: Path) -> None:
     curve = figures.learning_curve(runs, paint)
     assert len(curve.axes) == 2
     assert len(curve.axes[0].lines) == 2 * 2 + 3  # two runs, two ways to act; three priors
-    layers = figures.utilization(run.metrics, paint).axes[0].collections
+    layers = figures.utilization(run, paint).axes[0].collections
     assert len(layers) == 5  # four policies and the warm-up
-    honesty, scores = figures.values(run.eval, run.metrics, paint).axes
+    honesty, scores = figures.values(run, paint).axes
     assert (len(honesty.lines), len(scores.lines)) == (2, 4)
     assert len(figures.losses(run.metrics).axes) == 4
 
@@ -159,20 +159,21 @@ def test_the_maze_shows_six_stages_with_every_wall(smec: Path) -> None:
 
 
 def test_transitions_count_every_selection_once(smec: Path) -> None:
-    switches = load(smec).switches
-    rows, columns, counts = scenes.count_transitions(switches)
+    run = load(smec)
+    switches = run.switches
+    rows, columns, counts = scenes.count_transitions(run)
     assert rows == ["start", "task", "ne", "se", "sw"] and columns == rows[1:]
     assert counts.sum() == len(switches) and switches["bonus_task"].isna().all()
     assert counts[0].sum() == switches["episode"].nunique()
-    assert len(scenes.transitions(switches).axes[0].texts) == counts.size
+    assert len(scenes.transitions(run).axes[0].texts) == counts.size
 
 
 def test_many_priors_are_shown_by_name_or_counted_as_others(tmp_path: Path) -> None:
     run = load(write_run(tmp_path, priors=[f"p{i}" for i in range(64)], steps=12_000))
-    _, columns, counts = scenes.count_transitions(run.switches)
+    _, columns, counts = scenes.count_transitions(run)
     assert columns[-1] == "other priors" and len(columns) == 1 + 10 + 1
     assert counts.sum() == len(run.switches)
-    assert len(figures.utilization(run.metrics, colors(cast([run]))).axes[0].collections) == 13
+    assert len(figures.utilization(run, colors(cast([run]))).axes[0].collections) == 13
 
 
 def test_a_page_of_two_runs_needs_nothing_else_and_repeats_no_name(

@@ -127,7 +127,7 @@ def test_priors_come_back_when_the_task_policy_breaks(correction: float) -> None
     for progress in train(
         method, line(30), priors(1), steps=3_000, schedule=schedule, resume=prepared
     ):
-        shares.append(progress.metrics["use_1"])
+        shares.append(float(progress.use[1]))
         if progress.step == 1_500:
             progress.loop.agent = going(progress.agent, OUTWARD)
     assert max(shares[:5]) == 0.0, "nobody doubts a policy that keeps its promises"

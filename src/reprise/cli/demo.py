@@ -16,7 +16,9 @@ from reprise.methods import prepare
 from reprise.pages.write import require_extra, sum_up, write_report
 from reprise.priors import resolve
 from reprise.runs.execute import Listener, execute
+from reprise.runs.folder import read_recipe
 from reprise.runs.recipe import Run
+from reprise.runs.schema import METRICS
 from reprise.runs.signals import end_with_parent
 from reprise.runs.terminal import console
 from reprise.tasks import find
@@ -92,8 +94,9 @@ def _facts(folder: Path) -> tuple[int, str]:
         return 0, "starting"
     last = metrics[-1]
     step = int(last["step"])
-    shares = {key.removeprefix("use_"): float(v) for key, v in last.items() if key[:4] == "use_"}
-    name, share = max(shares.items(), key=lambda item: item[1])
+    policies = read_recipe(folder).policies
+    shares = [float(last[header]) for header in METRICS.of("use", policies)]
+    share, name = max(zip(shares, policies, strict=True))
     acting = f"{name} acting {share:.0%}" if share else "random warm-up"
     success = f"{float(evaluations[-1]['success_any']):.0%}" if evaluations else "-"
     speed = float(last["steps_per_second"] or 0)

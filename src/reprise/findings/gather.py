@@ -11,7 +11,8 @@ import pandas as pd
 from reprise.findings import results, statistics
 from reprise.findings.gathered import COLUMNS_OF, HEAD, MILESTONES, Gathered, joined
 from reprise.findings.sources import Member, members
-from reprise.findings.tables import RunTables, load, milestones, numbers, policies
+from reprise.findings.tables import RunTables, each, load, milestones, numbers, policies
+from reprise.runs.schema import METRICS
 from reprise.suites.launch import failure
 
 
@@ -57,21 +58,16 @@ def _or_nan(value: float | None) -> float:
 
 
 def _use(run: RunTables) -> pd.DataFrame:
-    """From a column per policy to a row per policy."""
-    metrics = run.metrics
-    parts = [
-        pd.DataFrame(
-            {
-                "step": numbers(metrics, "step"),
-                "policy": name,
-                "share": numbers(metrics, f"use_{name}"),
-                "value": numbers(metrics, f"value_{name}"),
-            }
-        )
-        for name in policies(run)
-        if f"use_{name}" in metrics
-    ]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    """A row per log interval and policy, one policy after another."""
+    names, steps = policies(run), numbers(run.metrics, "step")
+    share, value = (each(run, METRICS, column) for column in ("use", "value"))
+    columns = {
+        "step": np.tile(steps, len(names)),
+        "policy": np.repeat(names, len(steps)),
+        "share": share.T.ravel(),
+        "value": value.T.ravel(),
+    }
+    return pd.DataFrame(columns)
 
 
 def _zero_shot(run: RunTables) -> pd.DataFrame:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from reprise.findings.tables import COLUMNS
 from reprise.io.errors import UserError
+from reprise.runs.schema import EVAL, SWITCHES, VALUES
 
 HEAD = ("cell", "label", "method", "task", "seed", "priors")
 """The first columns of every table: which cell a row belongs to."""
@@ -18,11 +18,11 @@ MILESTONES = (
 COLUMNS_OF = {
     "cells": ("recipe", "steps", "state", "step", "seconds", "needs", "suites", "failure",
               *MILESTONES),
-    "curves": tuple(COLUMNS["eval"].split()),
+    "curves": EVAL.single,
     "use": ("step", "policy", "share", "value"),
-    "switches": tuple(COLUMNS["switches"].split()),
+    "switches": SWITCHES.single,
     "zero_shot": ("prior", "success_any", "success_last", "return_mean"),
-    "values": tuple(COLUMNS["values"].split()),
+    "values": VALUES.single,
 }  # fmt: skip
 
 

@@ -13,17 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reprise.io.errors import UserError
-
-NAME_COLUMNS = frozenset({"from", "to", "policy"})
-COLUMNS = {
-    "metrics": "step episodes episode_return success critic_loss actor_loss alpha entropy "
-    "steps_per_second",
-    "eval": "step episodes success_any success_last first_success_step return_mean return_std "
-    "return_discounted value_start sampled_success_any sampled_success_last sampled_return_mean",
-    "switches": "step episode t from to",
-    "tracks": "step episode t policy x y",
-    "values": "step policy discount estimate realized steps",
-}
+from reprise.runs import schema
 
 
 class RunTables(NamedTuple):
@@ -44,7 +34,7 @@ def load(folder: Path) -> RunTables:
     return RunTables(
         _record(folder / "run.json"),
         _record(manifest) if manifest.exists() else {},
-        *(_events(folder / f"{name}.csv", columns.split()) for name, columns in COLUMNS.items()),
+        **{table.name: _events(folder, table) for table in schema.TABLES},
     )
 
 
@@ -53,17 +43,15 @@ def numbers(table: pd.DataFrame, column: str) -> NDArray[np.float64]:
     return table[column].to_numpy(dtype=np.float64)
 
 
-def suffixes(table: pd.DataFrame, prefix: str) -> list[str]:
-    """The policies that have a column with this prefix."""
-    columns = [str(column) for column in table.columns]
-    return [column.removeprefix(prefix) for column in columns if column.startswith(prefix)]
-
-
 def policies(run: RunTables) -> list[str]:
     """The task policy and the priors, in the order of the recipe."""
-    recorded = suffixes(run.metrics, "use_")
-    named = ["task", *(str(prior["name"]) for prior in run.recipe.get("priors", []))]
-    return recorded or named
+    return ["task", *(str(prior["name"]) for prior in run.recipe.get("priors", []))]
+
+
+def each(run: RunTables, table: schema.Table, column: str) -> NDArray[np.float64]:
+    """What a column says of every policy: a row per row of the file, a column per policy."""
+    rows: pd.DataFrame = getattr(run, table.name)
+    return rows.reindex(columns=table.of(column, policies(run))).to_numpy(np.float64)
 
 
 def zero_shot(run: RunTables) -> dict[str, dict[str, Any]]:
@@ -83,11 +71,10 @@ def intervals(metrics: pd.DataFrame) -> NDArray[np.float64]:
     return np.diff(numbers(metrics, "step"), prepend=0.0)
 
 
-def usage(metrics: pd.DataFrame, names: Sequence[str]) -> NDArray[np.float64]:
+def usage(run: RunTables) -> NDArray[np.float64]:
     """Steps (rows: intervals, columns: policies) that each policy acted."""
-    columns = [f"use_{name}" for name in names]
-    shares = metrics.reindex(columns=columns).to_numpy(dtype=np.float64)
-    return np.nan_to_num(shares) * intervals(metrics)[:, None]
+    shares = np.nan_to_num(each(run, schema.METRICS, "use"))
+    return shares * intervals(run.metrics)[:, None]
 
 
 def milestones(run: RunTables) -> dict[str, float | None]:
@@ -140,7 +127,7 @@ def _prior_share(run: RunTables, after: float, until: float) -> float | None:
     if names == ["task"]:
         return None
     step = numbers(run.metrics, "step")
-    acted = usage(run.metrics, names)[(step > after) & (step <= until)].sum(axis=0)
+    acted = usage(run)[(step > after) & (step <= until)].sum(axis=0)
     return float(1.0 - acted[names.index("task")] / acted.sum()) if acted.sum() > 0 else None
 
 
@@ -148,7 +135,7 @@ def _first_selection(run: RunTables) -> float:
     """The step at which a policy was first chosen, or first acted where nothing is chosen."""
     if len(run.switches):
         return float(numbers(run.switches, "step").min())
-    acting = usage(run.metrics, policies(run)).sum(axis=1) > 0
+    acting = usage(run).sum(axis=1) > 0
     begins = numbers(run.metrics, "step") - intervals(run.metrics)
     return float(begins[acting].min(initial=np.inf))
 
@@ -175,7 +162,7 @@ def _record(path: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", record)
 
 
-def read(path: Path, columns: Sequence[str], words: Collection[str] = NAME_COLUMNS) -> pd.DataFrame:
+def read(path: Path, columns: Sequence[str], words: Collection[str]) -> pd.DataFrame:
     """A CSV file as floats and, in the columns of `words`, as text; with these columns at least."""
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     # The last line of a run in progress may be half written: it counts once it has its newline.
@@ -195,6 +182,7 @@ def read(path: Path, columns: Sequence[str], words: Collection[str] = NAME_COLUM
     return pd.DataFrame(parsed)
 
 
-def _events(path: Path, columns: Sequence[str]) -> pd.DataFrame:
-    """A table whose rows each belong to a step."""
-    return read(path, columns).dropna(subset=["step"]).reset_index(drop=True)
+def _events(folder: Path, table: schema.Table) -> pd.DataFrame:
+    """A file whose rows each belong to a step."""
+    rows = read(folder / table.file, table.single, table.names)
+    return rows.dropna(subset=["step"]).reset_index(drop=True)

@@ -111,8 +111,8 @@ def _achievement(known: Mapping[str, float | None]) -> list[Card]:
 
 def _use(run: RunTables, name: str) -> dict[str, str]:
     """How much, when in training and when in the episode a prior acted."""
-    acted = usage(run.metrics, policies(run)).sum()
-    own = usage(run.metrics, [name])[:, 0]
+    everyone = usage(run)
+    acted, own = everyone.sum(), everyone[:, policies(run).index(name)]
     times = numbers(run.switches, "t")[(run.switches["to"] == name).to_numpy(dtype=bool)]
     peak = numbers(run.metrics, "step")[int(own.argmax())] if own.any() else None
     return {

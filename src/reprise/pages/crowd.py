@@ -34,7 +34,7 @@ def cast(runs: Sequence[RunTables]) -> list[str]:
     acted: dict[str, float] = {}
     for run in runs:
         names = policies(run)
-        for name, steps in zip(names, usage(run.metrics, names).sum(axis=0), strict=True):
+        for name, steps in zip(names, usage(run).sum(axis=0), strict=True):
             acted[name] = acted.get(name, 0.0) + float(steps)
     # As long as every prior has a color of its own, the order of the recipe is the calmer one.
     few = len(acted) <= len(PRIORS) + 1

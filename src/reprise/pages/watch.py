@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reprise.io.errors import UserError
+from reprise.runs.schema import TABLES
 
 if TYPE_CHECKING:
     from reprise.pages.suite import Content
 
 HOST = "127.0.0.1"
-FILES = ("run.json", "manifest.json", "metrics.csv", "eval.csv", "switches.csv", "tracks.csv",
-         "values.csv", "failure.txt", "suite.json", "results.json", "summary.csv")  # fmt: skip
+FILES = ("run.json", "manifest.json", *(table.file for table in TABLES), "failure.txt",
+         "suite.json", "results.json", "summary.csv")  # fmt: skip
 """What a page is made of: it changes when one of these does."""
 
 

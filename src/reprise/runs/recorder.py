@@ -10,15 +10,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from reprise.core.types import Episode, Selection
 from reprise.io import files
+from reprise.runs import schema
 from reprise.runs.recipe import Run
+from reprise.runs.schema import METRICS, SWITCHES, TABLES, VALUES
 from reprise.training.evaluate import Evaluation
 from reprise.training.loop import Progress
 from reprise.training.state import Loop
 from reprise.training.value_accuracy import Compared
 
-LOSSES = ("critic_loss", "actor_loss", "alpha", "entropy")
 TRACKED = 50
 """Episodes whose path is kept, spread evenly over a run."""
 
@@ -75,19 +78,10 @@ class Recorder:
         names, mishaps = run.policies, loop.arena.mishaps
         self._names = (*names, "start")  # the predecessor of an episode's first selection
         self._step_of_next_track, self._steps = 0, run.steps
-        use, value = [f"use_{n}" for n in names], [f"value_{n}" for n in names]
-        score, bonus = [f"score_{n}" for n in names], [f"bonus_{n}" for n in names]
-        head = ("step", "episodes", "episode_return", "success", *LOSSES, "steps_per_second")
+        written = [one for one in TABLES if run.schedule.value_states or one is not VALUES]
         self.tables = {
-            "metrics": Table(folder / "metrics.csv", (*head, *use, *value, *mishaps)),
-            "eval": Table(folder / "eval.csv", ("step", *Evaluation._fields)),
-            "switches": Table(
-                folder / "switches.csv", ("step", "episode", "t", "from", "to", *score, *bonus)
-            ),
-            "tracks": Table(folder / "tracks.csv", ("step", "episode", "t", "policy", "x", "y")),
+            one.name: Table(folder / one.file, one.header(names, mishaps)) for one in written
         }
-        if run.schedule.value_states:
-            self.tables["values"] = Table(folder / "values.csv", Compared._fields)
         self._events = _events(folder / "tensorboard", loop.step) if tensorboard else None
 
     def progress(self, progress: Progress, steps_per_second: float) -> None:
@@ -97,10 +91,10 @@ class Recorder:
         for episode in progress.episodes:
             self._track(episode)
         if progress.scheduled:
-            named = {self._named(key): value for key, value in progress.metrics.items()}
-            named |= {"step": progress.step, "steps_per_second": steps_per_second}
-            self.tables["metrics"].add(named)
-            self._scalars("train", named, progress.step)
+            row = {"step": progress.step, "steps_per_second": steps_per_second, **progress.metrics}
+            row |= self._each(METRICS, use=progress.use, value=progress.value)
+            self.tables["metrics"].add(row)
+            self._scalars("train", row, progress.step)
         for table in self.tables.values():
             table.flush()
 
@@ -125,9 +119,7 @@ class Recorder:
             "from": self._names[selection.previous],
             "to": self._names[selection.chosen],
         }
-        for i, name in enumerate(self._names[:-1]):
-            row[f"score_{name}"] = float(selection.score[i])
-            row[f"bonus_{name}"] = float(selection.bonus[i])
+        row |= self._each(SWITCHES, score=selection.score, bonus=selection.bonus)
         self.tables["switches"].add(row)
 
     def _track(self, episode: Episode) -> None:
@@ -141,11 +133,14 @@ class Recorder:
             row = {"step": episode.step, "episode": episode.number, "t": t, "policy": policy}
             self.tables["tracks"].add(row | position)
 
-    def _named(self, key: str) -> str:
-        """use_1 -> use_<name of policy 1>"""
-        kind, _, index = key.partition("_")
-        known = kind in ("use", "value") and index.isdigit()
-        return f"{kind}_{self._names[int(index)]}" if known else key
+    def _each(self, table: schema.Table, **columns: np.ndarray) -> dict[str, float]:
+        """Numbers that every policy has, under their headers."""
+        policies = self._names[:-1]
+        return {
+            header: float(number)
+            for name, numbers in columns.items()
+            for header, number in zip(table.of(name, policies), numbers, strict=True)
+        }
 
     def _scalars(self, group: str, row: Mapping[str, Any], step: int) -> None:
         if self._events is None:

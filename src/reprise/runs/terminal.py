@@ -84,11 +84,10 @@ class ProgressLine:
 
     def _acting(self, report: Report) -> str:
         """Who acted most since the last report."""
-        shares = [report.metrics.get(f"use_{i}", 0.0) for i in range(len(self._run.policies))]
-        if not any(shares):
+        if not report.use.any():
             return "random warm-up"
-        most = int(np.argmax(shares))
-        return f"{self._run.policies[most]} acting {shares[most]:.0%}"
+        most = int(np.argmax(report.use))
+        return f"{self._run.policies[most]} acting {report.use[most]:.0%}"
 
     def evaluation(self, step: int, evaluation: Evaluation) -> None:
         """Remember the latest success."""

@@ -32,7 +32,7 @@ from reprise.tasks import Arena, Task
 from reprise.training.evaluate import episode_seeds
 from reprise.training.randomness import Chances
 from reprise.training.schedule import Schedule
-from reprise.training.state import Loop, begin
+from reprise.training.state import Interval, Loop, begin
 
 TRAINING = 0
 """The purpose that sets training episodes' seeds apart from evaluation's."""
@@ -48,6 +48,11 @@ class Progress(NamedTuple):
     step: int
     agent: Agent
     metrics: dict[str, float]
+    use: np.ndarray
+    """The share of the steps on which each policy acted since the last report, the task policy
+    first; all 0 in the random warm-up. Empty, as `metrics`, if the report is not scheduled."""
+    value: np.ndarray
+    """Each policy's mean score at the selections; NaN where there were none."""
     episodes: tuple[Episode, ...]
     selections: tuple[Selection, ...]
     scheduled: bool
@@ -197,9 +202,9 @@ def _advice(loop: Loop, priors: Priors, obs: np.ndarray) -> Advice:
 
 
 def _report(loop: Loop, scheduled: bool) -> Progress:
-    metrics = loop.tally.summary() if scheduled else {}
+    found = loop.tally.summary() if scheduled else Interval({}, np.zeros(0), np.zeros(0))
     episodes, selections = loop.hand_over()
-    return Progress(loop.step, loop.agent, metrics, episodes, selections, scheduled, loop)
+    return Progress(loop.step, loop.agent, *found, episodes, selections, scheduled, loop)
 
 
 def _unfair(reward: float, players: _Players) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -65,6 +65,16 @@ class Extremes:
         return Bounds(low, high)  # pyright: ignore
 
 
+class Interval(NamedTuple):
+    """What training came to since the last report."""
+
+    metrics: dict[str, float]
+    use: np.ndarray
+    """The share of the steps on which each policy acted; all 0 in the random warm-up."""
+    value: np.ndarray
+    """Each policy's mean score at the selections; NaN where there were none."""
+
+
 class Tally:
     """Sums since the last report, as arrays so that a checkpoint can hold them."""
 
@@ -82,23 +92,20 @@ class Tally:
         """Episodes finished since the run began."""
         self.steps = 0
 
-    def summary(self) -> dict[str, float]:
-        """One row of metrics; starts the next one."""
+    def summary(self) -> Interval:
+        """What it comes to; starts the next one."""
         row: dict[str, float] = {"episodes": self.finished}
         returns, successes = zip(*self.episodes, strict=True) if self.episodes else ((), ())
         row["episode_return"] = float(np.mean(returns)) if returns else float("nan")
         row["success"] = float(np.mean(successes)) if successes else float("nan")
         row |= {name: total / count for name, (total, count) in self.losses.items()}
-        for i, share in enumerate(self.use / max(self.steps, 1)):
-            row[f"use_{i}"] = float(share)
-        for i, total in enumerate(self.value):
-            seen = int(self.selections)
-            row[f"value_{i}"] = float(total / seen) if seen else float("nan")
+        seen = int(self.selections)
+        value = self.value / seen if seen else np.full_like(self.value, np.nan)
+        found = Interval(row | self.mishaps, self.use / max(self.steps, 1), value)
         finished = self.finished
-        row |= self.mishaps
         self.__init__(len(self.use), tuple(self.mishaps))
         self.finished = finished
-        return row
+        return found
 
 
 @dataclass

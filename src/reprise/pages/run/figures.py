@@ -11,12 +11,14 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
-from reprise.findings.tables import RunTables, intervals, numbers, suffixes, usage, zero_shot
+from reprise.findings.tables import RunTables, each, intervals, numbers, policies, usage, zero_shot
 from reprise.pages import canvas
 from reprise.pages.canvas import Axes
 from reprise.pages.crowd import SHOWN_PRIORS, lump
 from reprise.pages.palette import ALARM, INK, TASK, run_colors
+from reprise.runs.schema import METRICS
 
 SHOWN_ZERO_SHOT = 6
 
@@ -48,11 +50,11 @@ def learning_curve(runs: Sequence[RunTables], paint: Mapping[str, str]) -> Figur
     return figure
 
 
-def utilization(metrics: pd.DataFrame, paint: Mapping[str, str]) -> Figure:
+def utilization(run: RunTables, paint: Mapping[str, str]) -> Figure:
     """Whose actions the environment received, as shares of the steps of each interval."""
     figure, (ax,) = canvas.blank(1, 1, 3.7)
-    names = suffixes(metrics, "use_")
-    shown, layers = lump(names, usage(metrics, names) / intervals(metrics)[:, None])
+    metrics = run.metrics
+    shown, layers = lump(policies(run), usage(run) / intervals(metrics)[:, None])
     idle = np.clip(1.0 - layers.sum(axis=1, keepdims=True), 0.0, None)
     stack = np.concatenate([layers, idle], axis=1)
     # An interval is drawn from its first step to its last, so the first one begins at zero.
@@ -69,8 +71,9 @@ def utilization(metrics: pd.DataFrame, paint: Mapping[str, str]) -> Figure:
     return figure
 
 
-def values(evals: pd.DataFrame, metrics: pd.DataFrame, paint: Mapping[str, str]) -> Figure:
+def values(run: RunTables, paint: Mapping[str, str]) -> Figure:
     """What the critic promises against what evaluation episodes return."""
+    evals, metrics = run.eval, run.metrics
     figure, (honesty, scores) = canvas.blank(1, 2, 3.9)
     step, claimed = numbers(evals, "step"), numbers(evals, "value_start")
     realized = numbers(evals, "return_discounted")
@@ -78,9 +81,9 @@ def values(evals: pd.DataFrame, metrics: pd.DataFrame, paint: Mapping[str, str])
     honesty.plot(step, claimed, color=TASK, lw=2)
     honesty.plot(step, realized, color=INK, lw=1.6, marker="o", ms=3)
     canvas.headline(honesty, "Promised and realized return")
-    shown = _scored(metrics)
-    for name in shown:
-        scores.plot("step", f"value_{name}", data=metrics, color=paint[name], lw=1.6)
+    shown = _scored(run)
+    for name, course in shown.items():
+        scores.plot(numbers(metrics, "step"), course, color=paint[name], lw=1.6)
     canvas.headline(scores, "Mean score at the selections")
     if not len(step):
         canvas.note(honesty, "No evaluation yet.")
@@ -135,12 +138,13 @@ def _curves(
                 lw=2.2 * weight)  # fmt: skip
 
 
-def _scored(metrics: pd.DataFrame) -> list[str]:
-    """The policies that have scores, the most used ones where there are many."""
-    names = [n for n in suffixes(metrics, "value_") if metrics[f"value_{n}"].notna().any()]
-    acted = dict(zip(names, usage(metrics, names).sum(axis=0), strict=True))
-    ranked = sorted(names, key=lambda name: (name != "task", -acted[name]))
-    return [name for name in names if name in ranked[: SHOWN_PRIORS + 1]]
+def _scored(run: RunTables) -> dict[str, NDArray[np.float64]]:
+    """Mean scores over training: those of the most used policies where there are many."""
+    courses = dict(zip(policies(run), each(run, METRICS, "value").T, strict=True))
+    acted = dict(zip(policies(run), usage(run).sum(axis=0), strict=True))
+    known = [name for name, course in courses.items() if not np.isnan(course).all()]
+    ranked = sorted(known, key=lambda name: (name != "task", -acted[name]))
+    return {name: courses[name] for name in known if name in ranked[: SHOWN_PRIORS + 1]}
 
 
 def _run_entries(names: Sequence[str]) -> dict[str, Artist]:

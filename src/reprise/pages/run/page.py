@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from reprise.findings.tables import COLUMNS, RunTables, compare, numbers, titles
+from reprise.findings.tables import RunTables, compare, numbers, titles
 from reprise.pages import wording
 from reprise.pages.cards import Card, PriorCard, headline, honesty, prior_cards
 from reprise.pages.crowd import cast
@@ -17,6 +17,7 @@ from reprise.pages.drawing import svg
 from reprise.pages.palette import colors
 from reprise.pages.run.figures import learning_curve
 from reprise.pages.run.panels import LEARNING_CAPTION, PANELS, Scene
+from reprise.runs.schema import EVAL
 
 if TYPE_CHECKING:
     from reprise.tasks.task import Picture
@@ -70,7 +71,7 @@ def render(runs: Sequence[RunTables], picture: Picture | None) -> str:
         overlay=_overlay(runs, paint) if several else None,
         overlay_caption=LEARNING_CAPTION,
         comparison=_comparison(runs) if several else [],
-        evaluation_columns=COLUMNS["eval"].split(),
+        evaluation_columns=EVAL.single,
     )
 
 
@@ -112,12 +113,8 @@ def _panels(anchor: str, scene: Scene) -> list[Drawn]:
 
 
 def _evaluations(run: RunTables) -> list[list[str]]:
-    whole = {"step", "episodes", "first_success_step"}
-    columns = COLUMNS["eval"].split()
-    formatted = [
-        [(wording.count if name in whole else wording.number)(v) for v in numbers(run.eval, name)]
-        for name in columns
-    ]
+    say = {"count": wording.count, "number": wording.number}
+    formatted = [[say[c.kind](v) for v in numbers(run.eval, c.name)] for c in EVAL.columns]
     return [list(row) for row in zip(*formatted, strict=True)]
 
 

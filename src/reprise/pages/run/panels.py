@@ -63,7 +63,7 @@ PANELS: tuple[Panel, ...] = (
         "action; gray is the random warm-up.",
         "No interval of training has been recorded yet.",
         "metrics",
-        lambda scene: utilization(scene.run.metrics, scene.paint),
+        lambda scene: utilization(scene.run, scene.paint),
     ),
     Panel(
         "switch-timeline",
@@ -90,7 +90,7 @@ PANELS: tuple[Panel, ...] = (
         "episode began), the column was chosen next, and each row adds up to 100 %.",
         "No policy has been selected: the method does not select, or the run has not come to it.",
         "switches",
-        lambda scene: transitions(scene.run.switches),
+        lambda scene: transitions(scene.run),
     ),
     Panel(
         "value-honesty",
@@ -101,7 +101,7 @@ PANELS: tuple[Panel, ...] = (
         "of each policy when a choice was made.",
         "No evaluation has finished yet.",
         "eval",
-        lambda scene: values(scene.run.eval, scene.run.metrics, scene.paint),
+        lambda scene: values(scene.run, scene.paint),
     ),
     Panel(
         "value-accuracy",

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
-from reprise.findings.tables import suffixes
+from reprise.findings.tables import RunTables, policies
 from reprise.pages import canvas
 from reprise.pages.canvas import Axes
 from reprise.pages.crowd import SHOWN_PRIORS
@@ -85,9 +85,9 @@ def maze_paths(tracks: pd.DataFrame, picture: Picture | None, paint: Mapping[str
     return figure
 
 
-def transitions(switches: pd.DataFrame) -> Figure:
+def transitions(run: RunTables) -> Figure:
     """How often each policy was chosen after each other one."""
-    rows, columns, counts = count_transitions(switches)
+    rows, columns, counts = count_transitions(run)
     figure, (ax,) = canvas.blank(1, 1, 1.7 + 0.52 * len(rows))
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     # A mesh and not an image: it stays sharp at every size and needs no embedded bitmap.
@@ -111,13 +111,11 @@ def transitions(switches: pd.DataFrame) -> Figure:
     return figure
 
 
-def count_transitions(
-    switches: pd.DataFrame,
-) -> tuple[list[str], list[str], NDArray[np.float64]]:
+def count_transitions(run: RunTables) -> tuple[list[str], list[str], NDArray[np.float64]]:
     """Names before, names after, and how often; the rarely chosen count as one."""
+    switches, order = run.switches, policies(run)
     pairs = Counter(zip(map(str, switches["from"]), map(str, switches["to"]), strict=True))
     chosen = Counter(map(str, switches["to"]))
-    order = suffixes(switches, "score_") or sorted(chosen)
     ranked = sorted((n for n in order if n != "task"), key=lambda n: -chosen[n])
     kept = {"task", "start", "random", *ranked[:SHOWN_PRIORS]}
     everyone = dict.fromkeys([*order, *chosen])

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pandas as pd
 
 from reprise.findings.gathered import Gathered
-from reprise.findings.tables import COLUMNS
 from reprise.pages.episodes import Episode, Stretch, control, numbered
 from reprise.pages.suite.chart import Panel, Stage, Table, Timeline
 from reprise.pages.suite.use import name_of, paint, shown
 from reprise.pages.wording import count
+from reprise.runs.schema import TRACKS
 
 STAGES, EPISODES = 8, 4
 """Stages of training on a timeline, and episodes of each."""
@@ -53,7 +53,7 @@ def _timeline(title: str, switches: pd.DataFrame, reached: float, ink: dict[str,
 
 def _stages(switches: pd.DataFrame, reached: float) -> list[list[Episode]]:
     """A few episodes in a row at each stage; stages are closer at first, when most happens."""
-    nowhere = pd.DataFrame(columns=COLUMNS["tracks"].split())
+    nowhere = pd.DataFrame(columns=list(TRACKS.single))
     known = numbered(switches)
     # The episode after the last one of a stage tells when that one ended.
     last = max(0, len(known) - EPISODES - 1)

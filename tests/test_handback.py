@@ -1,8 +1,7 @@
-"""A prior judged by what follows it, too: U = r + gbar U(s', mu) + (gamma - gbar) V(s', pi)."""
+"""A prior judged by what follows it, too: U = r + gamma [p U(s', mu) + (1 - p) V(s', pi)]."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -23,9 +22,10 @@ from stubs import agent_of, formula, proposals, says, transition
 from toys import Line, line
 
 KEY = jax.random.key(0)
-GAMMA, GBAR = 0.9, 0.5
+GAMMA, SPELL = 0.9, 2
+P = 1.0 - 1.0 / SPELL
 CRITIC = HybridCritic(
-    horizon=1, epsilon=GBAR, discount=GAMMA, handback=True, reward_range=(-1.0, 2.0)
+    horizon=SPELL, discount=GAMMA, handback=True, reward_range=(-1.0, 2.0)
 )
 
 
@@ -45,7 +45,7 @@ def step(reward: float, ended: float = 0.0) -> Transition:
 def test_the_task_policy_goes_on_where_a_prior_stops() -> None:
     V, *U = values = (3.0, 5.0, -2.0)
     r = 0.25
-    wanted = [r + GAMMA * V, *(r + GBAR * u + (GAMMA - GBAR) * V for u in U)]
+    wanted = [r + GAMMA * V, *(r + GAMMA * (P * u + (1.0 - P) * V) for u in U)]
     np.testing.assert_allclose(target(CRITIC, step(r), values), wanted, rtol=1e-6)
     np.testing.assert_allclose(target(CRITIC, step(r, ended=1.0), values), r)
 
@@ -86,8 +86,9 @@ def test_all_heads_have_the_bounds_of_the_long_horizon() -> None:
 
 
 def test_a_declared_lower_bound_takes_the_same_off_everybody() -> None:
-    np.testing.assert_allclose(CRITIC.sights(3), GAMMA)
-    np.testing.assert_allclose(replace(CRITIC, handback=False).sights(3), [GAMMA, GBAR, GBAR])
+    np.testing.assert_allclose(CRITIC.discounts(3), GAMMA)
+    paper = replace(CRITIC, handback=False)
+    np.testing.assert_allclose(paper.discounts(3), [GAMMA, paper.gbar, paper.gbar], rtol=1e-6)
 
 
 def test_the_return_it_is_compared_with_hands_control_back() -> None:
@@ -120,4 +121,18 @@ def test_several_steps_of_a_prior_are_refused_and_the_preset_knows() -> None:
     critic = prepare("smec/handback", line(20)).method.critic
     assert isinstance(critic, HybridCritic) and critic.handback and critic.other_n_step == 1
     task = find("antmaze/u")
-    assert handback(task.h).critic.gbar == pytest.approx(math.exp(-1.0 / task.h))
+    judged = handback(task.h).critic
+    assert isinstance(judged, HybridCritic)
+    assert 1.0 / (1.0 - judged.stay) == pytest.approx(task.h), "the mean of a spell is h"
+
+
+def test_small_judges_by_handback_and_paper_never_does() -> None:
+    task = find("antmaze/u")
+    for name, small, paper in (
+        ("smec", True, False),
+        ("smec/myopic", False, False),
+        ("smec/handback", True, True),
+        ("smec/no-ucb", True, False),
+    ):
+        found = [prepare(name, task, preset).method.critic for preset in ("small", "paper")]
+        assert [critic.handback for critic in found] == [small, paper], name  # pyright: ignore

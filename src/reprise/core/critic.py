@@ -136,15 +136,15 @@ class Critic(ABC):
         """The discount at which each policy is judged."""
         return jnp.full(policies, self.discount)
 
-    def sights(self, policies: int) -> Float[Array, "policies"]:
-        """The discount at which the rewards that each head counts fade in the end."""
-        return self.discounts(policies)
+    def staying(self, policies: int) -> Float[Array, "policies"]:
+        """The chance that each policy, as it is judged, keeps control after a step."""
+        return jnp.ones(policies)
 
     def bounds(self, spec: Spec) -> Bounds | None:
         """Which values each head can have; where rewards are unknown they are widened later."""
         if not self.bounded:
             return None
-        rewards, discounts = self.reward_range or UNSEEN, self.sights(self.heads(spec))
+        rewards, discounts = self.reward_range or UNSEEN, self.discounts(self.heads(spec))
         return possible(rewards, self.reward_once, discounts)
 
     def init(self, key: Array, spec: Spec) -> Ensemble:
@@ -230,11 +230,11 @@ class HybridCritic(Critic):
     horizon: int | None = 50
     """h, the steps a prior is judged over; None judges it with gamma."""
     epsilon: float = 1e-4
-    """What is left of a reward h steps ahead: gbar = epsilon ** (1 / h)."""
+    """What is left of a reward h steps ahead, without handback: gbar = epsilon ** (1 / h)."""
     heads_per_row: int | None = None
     """Prior heads that learn from each transition, in random turns; None: all of them, exactly."""
     handback: bool = False
-    """Judge a prior by what follows it, too: a while of its own, then the task policy."""
+    """Judge a prior by what follows it, too: h steps of its own on average, then the task policy."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -254,13 +254,19 @@ class HybridCritic(Critic):
         """The truncated discount of Section 3.1."""
         return self.discount if self.horizon is None else self.epsilon ** (1.0 / self.horizon)
 
-    def discounts(self, policies: int) -> Float[Array, "policies"]:
-        """(gamma, gbar, ..., gbar)"""
-        return jnp.full(policies, self.gbar).at[0].set(self.discount)
+    @property
+    def stay(self) -> float:
+        """With handback, the chance that a prior goes on after a step: for h of them on average."""
+        return 1.0 - 1.0 / self.horizon if self.handback and self.horizon else 1.0
 
-    def sights(self, policies: int) -> Float[Array, "policies"]:
-        """The same, but with handback every head sees as far as the task policy's."""
-        return jnp.full(policies, self.discount) if self.handback else self.discounts(policies)
+    def discounts(self, policies: int) -> Float[Array, "policies"]:
+        """(gamma, gbar, ..., gbar), and with handback gamma for all."""
+        other = self.discount if self.handback else self.gbar
+        return jnp.full(policies, other).at[0].set(self.discount)
+
+    def staying(self, policies: int) -> Float[Array, "policies"]:
+        """(1, stay, ..., stay)"""
+        return jnp.full(policies, self.stay).at[0].set(1.0)
 
     def deal(self, batch: Transition, key: Array) -> Transition:
         """Keep the advice of `heads_per_row` priors in each row, taken in turns."""
@@ -285,16 +291,16 @@ class HybridCritic(Critic):
         return Targets(self._onward(agent, following, values), counts, heads)
 
     def _onward(self, agent: Agent, following: Proposals, values: Array) -> Array:
-        """What each head counts on from s' on, in units of its own discount.
+        """What each head counts on from s' on.
 
-        With handback the prior keeps control with probability gbar / gamma at each step, so that
-        U_i = r + gbar U_i(s', mu_i) + (gamma - gbar) V(s', pi).
+        With handback a prior keeps control with probability p = 1 - 1/h after each step:
+        U_i = r + gamma [p U_i(s', mu_i) + (1 - p) V(s', pi)].
         """
         values = values.at[0].add(self.entropy_bonus(agent, following))
         if not self.handback:
             return values
-        share = jnp.full(len(values), self.discount / self.gbar - 1.0).at[0].set(0.0)
-        return values + share * values[0]
+        p = self.staying(len(values))
+        return p * values + (1.0 - p) * values[0]
 
 
 def in_turns(batch: Transition, m: int, first: Int[Array, ""]) -> Transition:

@@ -121,7 +121,7 @@ class Method:
         values = self.critic.judge(agent.target, obs, actions)
         if not self.reward_lower_bound:
             return values
-        floor = self.reward_lower_bound / (1.0 - self.critic.sights(values.shape[1]))
+        floor = self.reward_lower_bound / (1.0 - self.critic.discounts(values.shape[1]))
         return values - floor[None]
 
     @partial(jax.jit, static_argnums=0)

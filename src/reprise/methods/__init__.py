@@ -29,6 +29,8 @@ class Row(NamedTuple):
     build: Callable[[int, float], Method]
     """(h, c) -> the method."""
     paper: str
+    fixed: frozenset[str] = frozenset()
+    """Fields of its critic that no preset changes."""
 
 
 def scratch(h: int = 50, c: float = 10.0) -> Method:
@@ -56,7 +58,10 @@ ABLATIONS: dict[str, Row] = {
     "smec/no-truncation": Row(_smec.no_truncation, PAPER),
     "smec/no-ucb": Row(_smec.no_ucb, PAPER),
     "smec/random": Row(_smec.random, PAPER),
-    "smec/handback": Row(_smec.handback, "reprise, docs/decisions/0016-handback.md"),
+    "smec/myopic": Row(_smec.smec, PAPER, frozenset({"handback"})),
+    "smec/handback": Row(
+        _smec.handback, "reprise, docs/decisions/0016-handback.md", frozenset({"handback"})
+    ),
 }
 
 
@@ -74,6 +79,7 @@ _SMALL: dict[str, Any] = {
     "values": Categorical(),
     "other_values": Categorical(),
     "bounded": True,
+    "handback": True,
     "learning_rate": 3e-4,
     "smoothing": 5e-3,
     "imitation": 0.0,
@@ -95,6 +101,7 @@ _PAPER: dict[str, Any] = {
     "values": Scalar(),
     "other_values": Scalar(),
     "bounded": False,
+    "handback": False,
     "learning_rate": 3e-4,
     "smoothing": 5e-3,
     "imitation": 0.0,
@@ -134,8 +141,9 @@ def prepare(
         sizes |= {"action_repeat": action_repeat}
     task = task.repeated(sizes["action_repeat"])
     sizes |= {"discount": round(sizes["discount"] ** task.repeat, 6)}
-    method = rows[name].build(task.h, task.c)
-    critic = _critic(method.critic, sizes, task)
+    method, fixed = rows[name].build(task.h, task.c), rows[name].fixed
+    own = {key: value for key, value in sizes.items() if key not in fixed}
+    critic = _critic(method.critic, own, task)
     actor = replace(method.actor, hidden=sizes["hidden"]).after_warmup(sizes["warmup"])
     method = replace(
         method,
@@ -156,10 +164,12 @@ def _critic(critic: Critic, sizes: dict[str, Any], task: Task) -> Critic:
     """The critic in the preset's sizes, as far as they are its own."""
     keys = [*_CRITIC, *(_REACH if critic.looks_far else ())]
     if isinstance(critic, HybridCritic):
-        keys.append("heads_per_row")
+        keys += ["heads_per_row", "handback"]
+    values = {key: sizes[key] for key in keys if key in sizes}
+    if values.get("handback", getattr(critic, "handback", False)):
         # A prior's head that goes on with the task policy's value does so after every step.
-        keys = [key for key in keys if not (critic.handback and key == "other_n_step")]
-    return replace(critic, **{key: sizes[key] for key in keys}, **_rewards(task))
+        values.pop("other_n_step", None)
+    return replace(critic, **values, **_rewards(task))
 
 
 def _rewards(task: Task) -> dict[str, Any]:

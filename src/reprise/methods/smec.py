@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from reprise.core.critic import HybridCritic, SoftCritic
@@ -16,12 +15,11 @@ def smec(h: int = 50, c: float = 10.0) -> Method:
 
 
 def handback(h: int = 50, c: float = 10.0) -> Method:
-    """Not the paper's: a prior is worth about h steps of its own and then the task policy.
+    """Judge a prior by h steps of its own, on average, and the task policy after them.
 
     Both horizons are gamma's, so that no reward is too far away and none needs to be positive.
     """
-    critic = HybridCritic(horizon=h, epsilon=math.exp(-1.0), handback=True)
-    return replace(smec(h, c), critic=critic)
+    return replace(smec(h, c), critic=HybridCritic(horizon=h, handback=True))
 
 
 def sampled(method: Method, heads_per_row: int | None) -> Method:

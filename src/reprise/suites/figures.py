@@ -162,6 +162,7 @@ WITHOUT: dict[str, Tune] = {
         _valued, values=Scalar(), other_values=Scalar(), bounded=False
     ),
     "scalar values of priors": partial(_valued, other_values=Scalar()),
+    "no handback": partial(_valued, handback=False),
     "one step": partial(_valued, n_step=1, other_n_step=1),
     "all heads per row": partial(_valued, heads_per_row=None),
     "imitation": _imitating,

@@ -246,7 +246,7 @@ def begin(
     row = Transition(*before, obs, advice, Place.of(0, False))  # pyright: ignore
     agent, critic = method.init(jax.random.key(seed), spec), method.critic
     learned = critic.bounded and critic.reward_range is None
-    extremes = Extremes(np.asarray(critic.sights(critic.heads(spec)))) if learned else None
+    extremes = Extremes(np.asarray(critic.discounts(critic.heads(spec)))) if learned else None
     return Loop(
         sealed=Sealed.of(agent),
         plan=Plan.start(spec),

@@ -124,13 +124,13 @@ def accuracy(
     start, root = Start(loop.obs.copy(), captured(loop.arena)), (seed, VALUES, loop.step)
     key = jax.random.key(int(np.random.SeedSequence(root).generate_state(1)[0]))
     said = np.asarray(estimates(method, loop.agent, loop.obs, loop.advice, key))
-    sights = np.asarray(method.critic.sights(len(said)))
-    keeps = np.asarray(method.critic.discounts(len(said))) / sights
+    discounts = np.asarray(method.critic.discounts(len(said))).tolist()
+    keeps = np.asarray(method.critic.staying(len(said)))
     rows: list[Compared] = []
     try:
         (arena,) = stage.arenas(1)
         arena.reset(0)  # some environments build what a snapshot fills in their first reset
-        for policy, (estimate, discount) in enumerate(zip(said, sights.tolist(), strict=True)):
+        for policy, (estimate, discount) in enumerate(zip(said, discounts, strict=True)):
             if policy and not loop.advice.valid[policy - 1]:
                 continue
             rng = np.random.default_rng([*root, policy])

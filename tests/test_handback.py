@@ -136,3 +136,5 @@ def test_small_judges_by_handback_and_paper_never_does() -> None:
     ):
         found = [prepare(name, task, preset).method.critic for preset in ("small", "paper")]
         assert [critic.handback for critic in found] == [small, paper], name  # pyright: ignore
+    maze = prepare("smec", find("pointmaze/s")).method.critic
+    assert isinstance(maze, HybridCritic) and not maze.handback

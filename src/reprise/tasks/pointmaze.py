@@ -150,6 +150,7 @@ SMALL = (
     ("values", Scalar()),
     ("other_values", Scalar()),
     ("bounded", False),
+    ("handback", False),
     ("heads_per_row", None),
     ("n_step", 1),
     ("other_n_step", 1),

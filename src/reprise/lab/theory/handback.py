@@ -26,7 +26,10 @@ class Spell(NamedTuple):
 
 
 def spells(s: Setting, pi: Array) -> Spell:
-    """The task policy is in control for a step, a prior goes on with probability gbar / gamma."""
+    """The task policy is in control for a step, a prior goes on with probability p = gbar / gamma.
+
+    Every p from 0 to 1 is drawn; the method's own is 1 - 1/h.
+    """
     policies = np.concatenate([pi[:, None], s.priors], axis=1)
     step, reward = chain(s.mdp.lift(), policies)
     fading = np.repeat(s.gbar[:, None], policies.shape[1], axis=1)

@@ -14,7 +14,7 @@ import tyro
 
 from reprise.io.errors import UserError
 from reprise.pages.write import write_film
-from reprise.runs.judge import EVALUATION, task_policy
+from reprise.runs.judge import EVALUATION
 from reprise.runs.learner import Learner
 from reprise.runs.terminal import console, waiting
 from reprise.training.evaluate import Evaluation, episode_seeds
@@ -33,7 +33,7 @@ class Evaluate:
     video: bool = False
     """Write video.gif, the first three episodes, into the run's folder."""
     trust_code: bool = False
-    """Run the Python code of priors that are code; what runs is printed."""
+    """Run priors that are code, if the task policy is built of them; what runs is printed."""
     seed: int | None = None
     """Seed of the episodes; the run's if not given."""
     json: bool = False
@@ -70,9 +70,8 @@ def evaluate(options: Evaluate) -> int:
 
 
 def _film(learner: Learner, folder: Path, seeds: list[int]) -> Path:
-    act = task_policy(learner.run.method, learner.agent.actor, learner.priors)
     with waiting("video.gif"):
-        return write_film(folder / "video.gif", act, learner.task, seeds[:FILMED])
+        return write_film(folder / "video.gif", learner.policy(), learner.task, seeds[:FILMED])
 
 
 def _answer(learner: Learner, folder: Path, found: Evaluation, seconds: float) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from reprise.pages.watch import Watch as Watched
 from reprise.pages.write import run_content, suite_content, write_report, write_suites
 from reprise.runs.folder import read_recipe
 from reprise.runs.terminal import console, waiting
-from reprise.tasks import Picture, find
+from reprise.tasks import Picture, picture
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def _run_page(options: Report, given: Given) -> Path:
 
 
 def _picture(runs: tuple[Path, ...]) -> Picture | None:
-    return find(read_recipe(runs[0]).task).picture
+    return picture(read_recipe(runs[0]).task)
 
 
 def _given(folders: tuple[Path, ...], command: str) -> Given:

@@ -18,7 +18,7 @@ from reprise.methods import Preset, prepare
 from reprise.pages.write import can_report, write_report
 from reprise.priors import resolve
 from reprise.runs.execute import Listener, Outcome, execute
-from reprise.runs.folder import Manifest, read_recipe
+from reprise.runs.folder import Manifest, extend, read_recipe
 from reprise.runs.recipe import Run
 from reprise.runs.terminal import ProgressLine, console
 from reprise.tasks import find
@@ -89,16 +89,21 @@ def train(options: Train) -> int:
     short = f"{task.id.replace('/', '-')}-{run.name.replace('/', '-')}-s{run.seed}-{run.id}"
     folder = options.out or Path("runs") / short
     if Manifest(folder).complete:
-        raise UserError(f"{folder} is complete; choose another --out, or `reprise report {folder}`")
+        raise UserError(
+            f"{folder} is complete; choose another --out, or see `reprise report {folder}` and "
+            f"`reprise resume {folder} --steps N`"
+        )
     return _play(run, folder, options)
 
 
 @dataclass(frozen=True)
 class Resume:
-    """Continue a run exactly where it stopped."""
+    """Continue a run exactly where it stopped, or take it on to more steps."""
 
     run: tyro.conf.Positional[Path]
     """The run's folder."""
+    steps: int | None = None
+    """Go on until so many environment steps in all; the recipe's number if not given."""
     trust_code: bool = False
     """Run the Python code of priors that are code; what runs is printed."""
     tensorboard: bool = True
@@ -110,8 +115,12 @@ class Resume:
 def resume(options: Resume) -> int:
     """The same run, not a new one."""
     run = read_recipe(options.run)
-    if Manifest(options.run).complete:
-        raise UserError(f"{options.run} is complete ({run.steps} steps); nothing to resume")
+    if options.steps not in (None, run.steps):
+        run = extend(run, options.run, options.steps)
+    elif Manifest(options.run).complete:
+        raise UserError(
+            f"{options.run} is complete ({run.steps} steps); --steps N takes it on to N steps"
+        )
     return _play(run, options.run, options)
 
 

@@ -16,8 +16,9 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from reprise.core.agent import Agent
 from reprise.io import arrays, files
 from reprise.io.errors import CheckpointError
 from reprise.training.saved import capture, replay_like, restore
@@ -26,6 +27,7 @@ from reprise.training.state import Loop
 SCHEMA = 1
 KEEP = 2
 SEGMENTS = "replay"
+T = TypeVar("T")
 
 
 def save(folder: Path, loop: Loop, extra: dict[str, Any]) -> None:
@@ -111,10 +113,25 @@ def load(
     Returns the checkpoint's state, or None if there is no checkpoint at all. Who goes on writing
     there asks for `tidy`: damaged ones are set aside.
     """
+    return _newest(folder, lambda path: _load(path, folder, loop), warn, tidy)
+
+
+def load_agent(folder: Path, like: Agent, warn: Callable[[str], None]) -> tuple[Agent, int] | None:
+    """What had been learned at the newest sound checkpoint, and after how many steps.
+
+    Neither the replay buffer nor the priors are needed for it.
+    """
+    return _newest(folder, lambda path: _load_agent(path, like), warn)
+
+
+def _newest(
+    folder: Path, read: Callable[[Path], T], warn: Callable[[str], None], tidy: bool = False
+) -> T | None:
+    """What is read of the newest checkpoint that can be read; None if there is none at all."""
     found = _newest_first(folder)
     for path in found:
         try:
-            return _load(path, folder, loop)
+            return read(path)
         except CheckpointError as error:
             warn(f"{path.name} is damaged, using the checkpoint before it: {error}")
             if tidy:
@@ -129,6 +146,13 @@ def _set_aside(path: Path) -> None:
     aside = path.with_name(f"damaged-{path.name}")
     shutil.rmtree(aside, ignore_errors=True)
     os.rename(path, aside)
+
+
+def _load_agent(path: Path, like: Agent) -> tuple[Agent, int]:
+    manifest, name = _manifest(path), "agent.safetensors"
+    origin = str(path / name)
+    data = _verified(path / name, manifest["files"][name])
+    return arrays.fill(like, arrays.unpack(data, origin), origin), int(manifest["step"])
 
 
 def _load(path: Path, folder: Path, loop: Loop) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from reprise.priors import Faults, Priors
 from reprise.runs import checkpoint
-from reprise.runs.folder import Manifest, claimed, environment, now, settle_recipe
+from reprise.runs.folder import Manifest, claimed, environment, now, refuse_foreign, settle_recipe
 from reprise.runs.judge import EVALUATION, judge, save_actor, zero_shot
 from reprise.runs.recipe import Run, library
 from reprise.runs.recorder import Recorder
@@ -59,6 +59,7 @@ def execute(
     listener, priors = listener or Listener(), library(run, trust_code=trust_code)
     task = task.repeated(run.schedule.action_repeat)
     _fit(priors, task, run)  # before anything is written
+    refuse_foreign(folder)
     with claimed(folder):
         settle_recipe(run, folder)
         manifest = Manifest(folder)
@@ -147,12 +148,15 @@ class _Session:
         warn = self.listener.warning
         state = checkpoint.load(self.folder / "checkpoints", loop, warn, tidy=True)
         self.recorder = recorder = Recorder(self.folder, self.run, loop, tensorboard)
-        if state is None:
+        if state is None or "tables" not in state:  # none yet, or saved outside of a run
             recorder.restart()
+        else:
+            recorder.rewind(state["tables"], over=loop.step >= self.run.steps)
+        if state is None:
             return
-        recorder.rewind(state["tables"])
         self.aside = set(loop.faults.set_aside)
-        self.best = state["best"] if state["best"] is not None else -np.inf
+        best = state.get("best")
+        self.best = best if best is not None else -np.inf
         if not state["exact"]:
             warn("this environment's state cannot be captured: resuming with a new episode")
 
@@ -167,12 +171,14 @@ class _Session:
             run, where = self.run, self.stage
             recorder.values(accuracy(progress.loop, run.method, where, self.priors, run.seed))
         due = progress.scheduled and schedule.evaluate_every and not step % schedule.evaluate_every
+        lasting = self.best
         if due or (last and progress.scheduled):
             self._evaluate(progress, recorder)
+            lasting = self.best if due else lasting  # a longer run is not evaluated at this end
         if last:  # before the checkpoint that says the run is over
             save_actor(self.folder / "policy", progress.agent, self.run, self.last)
         if stopping or last or (progress.scheduled and not step % schedule.checkpoint_every):
-            best = float(self.best) if np.isfinite(self.best) else None
+            best = float(lasting) if np.isfinite(lasting) else None
             extra = {"tables": recorder.settle(), "best": best}
             checkpoint.save(self.folder / "checkpoints", progress.loop, extra)
             self.manifest.note(seconds=round(time.perf_counter() - self.began, 1))

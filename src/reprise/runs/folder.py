@@ -19,6 +19,7 @@ from reprise.io.errors import FolderInUse, UserError
 from reprise.runs import recipe
 from reprise.runs.recipe import Run
 
+RECIPE = "run.json"
 SHELVES = ("runs", "priors")
 """Where a suite keeps what its runs reuse."""
 PACKAGES = ("jax", "jaxlib", "equinox", "optax", "numpy", "gymnasium", "mujoco", "safetensors")
@@ -44,12 +45,27 @@ def claimed(folder: Path) -> Generator[None]:
         lock.release()
 
 
+def refuse_foreign(folder: Path) -> None:
+    """A run moves only into a folder that is new, empty or a run's."""
+    try:
+        inside = () if (folder / RECIPE).is_file() else tuple(folder.iterdir())
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise files.unwritable(folder, error) from error
+    others = sorted(path.name for path in inside if not path.name.startswith("."))
+    if others:
+        raise UserError(
+            f"{folder} is not a run, and not empty (it holds {others[0]!r}); choose another --out"
+        )
+
+
 def settle_recipe(run: Run, folder: Path) -> None:
     """Write the recipe of a new run; refuse a folder that another recipe made.
 
     A prior is what it is, not where it is: who moves it with its runs can still continue them.
     """
-    path = folder / "run.json"
+    path = folder / RECIPE
     found = recipe.load(path) if path.exists() else None
     if found and placeless(found) != placeless(run):
         raise UserError(
@@ -60,6 +76,22 @@ def settle_recipe(run: Run, folder: Path) -> None:
         files.write_json(path, recipe.dump(run))
 
 
+def extend(run: Run, folder: Path, steps: int) -> Run:
+    """The run in a folder with more steps to go, as if it had been meant to be that long.
+
+    Its manifest remembers where it was to end before.
+    """
+    if steps <= run.steps:
+        raise UserError(f"steps is {steps}; {folder} is a run of {run.steps} already: give more")
+    longer = replace(run, steps=steps)
+    with claimed(folder):
+        manifest = Manifest(folder)
+        ends = manifest.record.get("earlier_ends", [])
+        manifest.note(state="extended", earlier_ends=[*ends, {"steps": run.steps, "left": now()}])
+        files.write_json(folder / RECIPE, recipe.dump(longer))
+    return longer
+
+
 def placeless(run: Run) -> Run:
     """The recipe without the places of its priors; their names, formats and hashes remain."""
     return replace(run, priors=tuple(prior._replace(ref="") for prior in run.priors))
@@ -67,7 +99,7 @@ def placeless(run: Run) -> Run:
 
 def read_recipe(folder: Path) -> Run:
     """The recipe of a run; priors that moved together with it are where they are now."""
-    path = folder / "run.json"
+    path = folder / RECIPE
     if not path.is_file():
         raise UserError(f"{folder} is not a run: it has no run.json")
     run, suite = recipe.load(path), folder.resolve().parent.parent

@@ -41,9 +41,12 @@ class Table:
         if not path.exists():
             files.write_text(path, self._line(self.columns))
         self._file = path.open("a", newline="")
+        self._lasting: int | None = None
 
-    def add(self, row: Mapping[str, Any]) -> None:
-        """One more row."""
+    def add(self, row: Mapping[str, Any], *, lasting: bool = True) -> None:
+        """One more row; unless it is lasting, it goes when the run goes on."""
+        if not lasting and self._lasting is None:
+            self._lasting = self._file.tell()
         self._file.write(self._line([cell(row.get(name, "")) for name in self.columns]))
 
     def _line(self, cells: Sequence[Any]) -> str:
@@ -61,10 +64,16 @@ class Table:
         os.fsync(self._file.fileno())
         return self._file.tell()
 
+    @property
+    def lasting(self) -> int:
+        """The size without the rows that are there only because the run ends."""
+        return self._file.tell() if self._lasting is None else self._lasting
+
     def rewind(self, size: int) -> None:
-        """Forget the rows written after a checkpoint."""
+        """Forget the rows that a checkpoint does not vouch for."""
         self._file.truncate(size)
         self._file.seek(size)
+        self._lasting = None
 
     def close(self) -> None:
         """No more rows."""
@@ -77,7 +86,7 @@ class Recorder:
     def __init__(self, folder: Path, run: Run, loop: Loop, tensorboard: bool):
         names, mishaps = run.policies, loop.arena.mishaps
         self._names = (*names, "start")  # the predecessor of an episode's first selection
-        self._step_of_next_track, self._steps = 0, run.steps
+        self._step_of_next_track, self._steps, self._schedule = 0, run.steps, run.schedule
         written = [one for one in TABLES if run.schedule.value_states or one is not VALUES]
         self.tables = {
             one.name: Table(folder / one.file, one.header(names, mishaps)) for one in written
@@ -93,15 +102,16 @@ class Recorder:
         if progress.scheduled:
             row = {"step": progress.step, "steps_per_second": steps_per_second, **progress.metrics}
             row |= self._each(METRICS, use=progress.use, value=progress.value)
-            self.tables["metrics"].add(row)
+            whole = progress.step % self._schedule.log_every == 0
+            self.tables["metrics"].add(row, lasting=whole)
             self._scalars("train", row, progress.step)
         for table in self.tables.values():
             table.flush()
 
     def evaluation(self, step: int, evaluation: Evaluation) -> None:
         """One row of eval.csv."""
-        row = {"step": step, **evaluation._asdict()}
-        self.tables["eval"].add(row)
+        row, every = {"step": step, **evaluation._asdict()}, self._schedule.evaluate_every
+        self.tables["eval"].add(row, lasting=bool(every) and step % every == 0)
         self.tables["eval"].flush()
         self._scalars("eval", row, step)
 
@@ -150,15 +160,17 @@ class Recorder:
                 self._events.add_scalar(f"{group}/{name}", value, step)
         self._events.flush()
 
-    def settle(self) -> dict[str, int]:
+    def settle(self) -> dict[str, Any]:
         """What a checkpoint needs to know of the tables."""
         sizes = {name: table.settle() for name, table in self.tables.items()}
-        return sizes | {"next_track": self._step_of_next_track}
+        lasting = {name: table.lasting for name, table in self.tables.items()}
+        return sizes | {"next_track": self._step_of_next_track, "lasting": lasting}
 
-    def rewind(self, sizes: Mapping[str, int]) -> None:
-        """Back to the moment of a checkpoint."""
+    def rewind(self, sizes: Mapping[str, Any], over: bool) -> None:
+        """Back to the moment of a checkpoint; unless the run is over, without its last rows."""
+        kept = sizes if over else sizes.get("lasting", sizes)
         for name, table in self.tables.items():
-            table.rewind(sizes[name])
+            table.rewind(kept[name])
         self._step_of_next_track = sizes["next_track"]
 
     def restart(self) -> None:

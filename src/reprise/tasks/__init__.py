@@ -8,7 +8,7 @@ from reprise.io.errors import unknown
 from reprise.tasks import antmaze, gym, metaworld, pointmaze
 from reprise.tasks.task import Arena, Picture, Step, Task
 
-__all__ = ["Arena", "Picture", "Step", "Task", "find", "listed"]
+__all__ = ["Arena", "Picture", "Step", "Task", "find", "listed", "picture"]
 
 
 @cache
@@ -28,3 +28,9 @@ def find(id: str) -> Task:
     if id.startswith("metaworld/"):
         metaworld.check_installed(id)
     return listed()[id]
+
+
+def picture(id: str) -> Picture | None:
+    """What is drawn under the paths of a task, which need not be installed here."""
+    known = listed().get(id)
+    return known.picture if known else None

@@ -116,7 +116,8 @@ def _run(
         for _ in range(schedule.updates(loop.step)):
             _learn(loop, players)
         reward = _interact(loop, players, decision)
-        scheduled = loop.step % schedule.log_every == 0 or loop.step >= steps
+        whole = loop.step % schedule.log_every == 0
+        scheduled = whole or loop.step >= steps
         reporting = scheduled or pause()
         if schedule.updates(loop.step) and not reporting:
             loop.upcoming = _rows(loop, players)
@@ -125,7 +126,7 @@ def _run(
             warned = True
             _warn(reward, players.method)
         if reporting:
-            yield _report(loop, scheduled)
+            yield _report(loop, scheduled, whole)
 
 
 def _interact(loop: Loop, players: _Players, decision: Decision) -> float:
@@ -201,8 +202,10 @@ def _advice(loop: Loop, priors: Priors, obs: np.ndarray) -> Advice:
     return Advice(Gaussian(says.mean[0], says.log_std[0]), valid[0])
 
 
-def _report(loop: Loop, scheduled: bool) -> Progress:
+def _report(loop: Loop, scheduled: bool, whole: bool) -> Progress:
     found = loop.tally.summary() if scheduled else Interval({}, np.zeros(0), np.zeros(0))
+    if whole:  # an interval that the end cuts short is still open for a run that goes on
+        loop.tally.restart()
     episodes, selections = loop.hand_over()
     return Progress(loop.step, loop.agent, *found, episodes, selections, scheduled, loop)
 

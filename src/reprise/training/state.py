@@ -93,7 +93,7 @@ class Tally:
         self.steps = 0
 
     def summary(self) -> Interval:
-        """What it comes to; starts the next one."""
+        """What it comes to."""
         row: dict[str, float] = {"episodes": self.finished}
         returns, successes = zip(*self.episodes, strict=True) if self.episodes else ((), ())
         row["episode_return"] = float(np.mean(returns)) if returns else float("nan")
@@ -101,11 +101,13 @@ class Tally:
         row |= {name: total / count for name, (total, count) in self.losses.items()}
         seen = int(self.selections)
         value = self.value / seen if seen else np.full_like(self.value, np.nan)
-        found = Interval(row | self.mishaps, self.use / max(self.steps, 1), value)
+        return Interval(row | self.mishaps, self.use / max(self.steps, 1), value)
+
+    def restart(self) -> None:
+        """Begin the next interval."""
         finished = self.finished
         self.__init__(len(self.use), tuple(self.mishaps))
         self.finished = finished
-        return found
 
 
 @dataclass

@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from reprise.core.agent import Agent, Proposals
-from reprise.core.critic import Targets
 from reprise.core.planner import Scene
 from reprise.core.types import Advice, Gaussian, Spec, Transition
+from reprise.core.values import Targets
 from toys import batch
 
 Formula = Callable[[jax.Array, jax.Array], jax.Array]

@@ -13,9 +13,9 @@ import pytest
 from scipy.stats import norm
 
 from reprise.core.agent import Agent, Plan
-from reprise.core.critic import Targets
 from reprise.core.method import Method
 from reprise.core.types import Spec, Transition
+from reprise.core.values import Targets
 from reprise.methods.ac_teach import MixtureCritic, PosteriorActor, Thompson, thompson
 from reprise.methods.ac_teach import ac_teach as published
 from reprise.methods.posterior import PosteriorNetwork, draws, identity, spread

@@ -164,6 +164,9 @@ def test_the_next_action_is_the_one_that_the_methods_target_says(name: str) -> N
     found = learned(name)[mdp]
     first = np.asarray(ALL[mdp].obs)[:, 0] == 0.0
     own = FOLLOWED.get(name, lambda own: own)(found.later).mean()
-    followed = np.array([own, *ADVISED])[: len(discounts(name))]
+    heads = len(discounts(name))
+    followed = np.array([own, *ADVISED])[:heads]
+    stays = np.asarray(build(name).critic.staying(heads))
+    followed = stays * followed + (1.0 - stays) * own  # after a handback the task policy goes on
     wanted = np.broadcast_to(discounts(name) * followed, found.values[first].shape)
     np.testing.assert_allclose(found.values[first], wanted, atol=0.1)

@@ -24,9 +24,7 @@ from toys import Line, line
 KEY = jax.random.key(0)
 GAMMA, SPELL = 0.9, 2
 P = 1.0 - 1.0 / SPELL
-CRITIC = HybridCritic(
-    horizon=SPELL, discount=GAMMA, handback=True, reward_range=(-1.0, 2.0)
-)
+CRITIC = HybridCritic(horizon=SPELL, discount=GAMMA, handback=True, reward_range=(-1.0, 2.0))
 
 
 def target(critic: Critic, t: Transition, values: Any) -> np.ndarray:

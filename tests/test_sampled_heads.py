@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from reprise.core.agent import Agent, propose
-from reprise.core.critic import HybridCritic, Targets, in_turns
+from reprise.core.critic import HybridCritic, in_turns
 from reprise.core.method import Method
 from reprise.core.types import Spec, Transition
+from reprise.core.values import Targets
 from reprise.io.errors import UserError
 from reprise.methods.multipolar import AggregatingActor
 from reprise.methods.smec import smec

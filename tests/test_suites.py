@@ -38,7 +38,7 @@ RUNS = {
     "value-accuracy": 2 * 2 * 5,
     "cost": (8 + 5 + 5) * 5,
     "sampled-heads": 4 * 3 * 5,
-    "backbone": 9 * 2 * 5,
+    "backbone": 10 * 2 * 5,
     "continual": 2 * 6 * 5,
     "zero-shot": 15,
 }
@@ -113,7 +113,7 @@ def test_the_backbone_differs_in_one_ingredient_at_a_time() -> None:
     cells = [c for c in suite("backbone", SMALL).cells if c.run.task == "antmaze/u"]
     lines = {c.label: c.run for c in cells if c.run.seed == 0}
     whole = lines.pop("smec")
-    assert len(lines) == 8 and len({run.id for run in lines.values()} | {whole.id}) == 9
+    assert len(lines) == 9 and len({run.id for run in lines.values()} | {whole.id}) == 10
     uniform = lines.pop("uniform replay")
     assert uniform.schedule == replace(whole.schedule, success_share=0.0)
     assert all(run.schedule == whole.schedule for run in lines.values())

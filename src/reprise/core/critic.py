@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -15,21 +15,11 @@ from jaxtyping import Array, Float, Int
 from reprise.core.agent import Agent, Proposals
 from reprise.core.networks import PARTS, Ensemble, Mlp, QNetwork, mapped_over, part_of
 from reprise.core.types import Advice, Spec, Transition
-from reprise.core.values import Bounds, Representation, Scalar, backup, possible
+from reprise.core.values import Bounds, Representation, Scalar, Targets, backup, possible
 from reprise.io.errors import UserError, require
 
 UNSEEN = (-1e-6, 1e-6)
 """The range of rewards before the first one is seen, where a task declares none."""
-
-
-class Targets(NamedTuple):
-    """A value for every head, such as what it should say, and how much its error counts."""
-
-    values: Float[Array, "*batch heads"]
-    weights: Float[Array, "*batch heads"]
-    """0 for a head that learns nothing from this transition."""
-    heads: Int[Array, "*batch heads"] | None = None
-    """Which heads these are; None: all."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +83,7 @@ class Critic(ABC):
         """What each head should say about one transition, Eq. (1), as far as it is possible."""
         expected, network = self.outlook(agent, t, following, key), agent.target[0]
         discounts = self.discounts(network.heads)
-        known = jnp.arange(len(expected.values)) if expected.heads is None else expected.heads
+        known = expected.numbers
         values = backup(t.reward, discounts[known], t.terminated, expected.values)
         return expected._replace(values=network.possible(values, known))
 
@@ -117,10 +107,8 @@ class Critic(ABC):
         value = self._value_of(mine, agent, later, then, key)
         earned = jnp.sum(discount ** jnp.arange(far.rewards.size) * far.rewards)
         total = backup(earned, discount**far.steps, far.terminated, value)
-        heads = targets.heads
-        known = jnp.arange(len(targets.values)) if heads is None else heads
-        values = jnp.where(known == t.source, total, targets.values)
-        return targets._replace(values=network.possible(values, known))
+        values = jnp.where(targets.numbers == t.source, total, targets.values)
+        return targets._replace(values=network.possible(values, targets.numbers))
 
     def _value_of(
         self, head: Int[Array, ""], agent: Agent, t: Transition, following: Proposals, key: Array
@@ -181,10 +169,7 @@ class Critic(ABC):
         return jnp.stack([critic.own(obs, actions, heads, each) for critic in critics])
 
     def deal(self, batch: Transition, key: Array) -> Transition:
-        """Which priors teach their heads by which row: all by all, unless told otherwise.
-
-        It is not asked where the actor hears the priors, and so needs all of them in s'.
-        """
+        """Which priors teach their heads by which row; not asked where the actor hears them all."""
         return batch
 
     def loss(
@@ -234,7 +219,7 @@ class HybridCritic(Critic):
     heads_per_row: int | None = None
     """Prior heads that learn from each transition, in random turns; None: all of them, exactly."""
     handback: bool = False
-    """Judge a prior by what follows it, too: h steps of its own on average, then the task policy."""
+    """Judge a prior by about h steps of its own and the task policy after them."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -306,8 +291,7 @@ class HybridCritic(Critic):
 def in_turns(batch: Transition, m: int, first: Int[Array, ""]) -> Transition:
     """The advice of m priors in each row, who take turns from this one on.
 
-    If it is a random one, each prior is dealt to a row with probability m / K, whether it is valid
-    there or not; and to as many rows of a batch as any other, give or take one.
+    If it is a random one, each is dealt to a row with probability m / K, valid there or not.
     """
     rows, priors = batch.next_advice.valid.shape
     turns = (first + jnp.arange(rows * m, dtype=jnp.int32)) % priors

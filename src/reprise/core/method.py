@@ -13,11 +13,12 @@ from jaxtyping import Array, Float
 
 from reprise.core.actor import Actor, SoftActor
 from reprise.core.agent import Agent, Plan, draw_noise, flat_adam, propose
-from reprise.core.critic import Critic, SoftCritic, Targets
+from reprise.core.critic import Critic, SoftCritic
 from reprise.core.networks import ensemble_values, leading
 from reprise.core.planner import Lesson, Planner, Scene, TaskPolicy
 from reprise.core.replay import Packed
 from reprise.core.types import Advice, PyTree, Spec, Transition
+from reprise.core.values import Targets
 from reprise.io.errors import require
 
 Metrics = dict[str, Float[Array, ""]]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from reprise.io.errors import UserError
 
@@ -23,6 +23,21 @@ class Bounds(NamedTuple):
     def clip(self, values: Float[Array, "*heads"]) -> Float[Array, "*heads"]:
         """The nearest possible values."""
         return jnp.clip(values, self.low, self.high)
+
+
+class Targets(NamedTuple):
+    """A value for every head, such as what it should say, and how much its error counts."""
+
+    values: Float[Array, "*batch heads"]
+    weights: Float[Array, "*batch heads"]
+    """0 for a head that learns nothing from this transition."""
+    heads: Int[Array, "*batch heads"] | None = None
+    """Which heads these are; None: all."""
+
+    @property
+    def numbers(self) -> Int[Array, "heads"]:
+        """The numbers of these heads, for one transition."""
+        return jnp.arange(len(self.values)) if self.heads is None else self.heads
 
 
 def possible(rewards: tuple[float, float], once: bool, discounts: Float[Array, "heads"]) -> Bounds:

@@ -14,12 +14,12 @@ from jaxtyping import Array, Bool, Float, Int
 
 from reprise.core.actor import Actor
 from reprise.core.agent import Agent, Plan, Proposals
-from reprise.core.critic import Critic, Targets
+from reprise.core.critic import Critic
 from reprise.core.method import Method
 from reprise.core.networks import Ensemble, ensemble_values
 from reprise.core.planner import Planner, Scene
 from reprise.core.types import Spec, Transition
-from reprise.core.values import Scalar
+from reprise.core.values import Scalar, Targets
 from reprise.io.errors import UserError, require
 from reprise.methods.posterior import PosteriorNetwork, draws, identity, spread
 

@@ -34,7 +34,8 @@ def spells(s: Setting, pi: Array) -> Spell:
     step, reward = chain(s.mdp.lift(), policies)
     fading = np.repeat(s.gbar[:, None], policies.shape[1], axis=1)
     fading[:, 0] = 0.0
-    stay = np.linalg.inv(np.eye(step.shape[-1]) - fading[..., None, None] * step)
+    still = np.eye(step.shape[-1]) - fading[..., None, None] * step
+    stay = np.linalg.inv(still).astype(np.float64)
     leaving = (s.gamma[:, None] - fading)[..., None, None] * step
     return Spell(apply(stay, reward), stay @ leaving)
 

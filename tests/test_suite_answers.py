@@ -71,6 +71,31 @@ def test_a_warning_is_shown_to_the_letter(capsys: pytest.CaptureFixture[str]) ->
     assert "prior 'a[/x]' is set aside" in capsys.readouterr().err
 
 
+# The page at the end.
+
+
+def test_a_suite_ends_with_its_page_which_stays_until_something_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    why = {"pointmaze-medium-cup-s0": "no space left"}
+    ended(monkeypatch, why)
+    command = ["suite", "point", "--scale", "smoke", "--out", str(tmp_path)]
+    assert main(command) == 1
+    page = tmp_path / "report.html"
+    assert f"report: {page}\n" in capsys.readouterr().out
+    assert "no space left" in page.read_text()
+    over = Outcome({cell["name"]: State.COMPLETE for cell in suites.load(tmp_path)["cells"]}, None)
+    monkeypatch.setattr(comparing.suites, "play", lambda *others: over)
+    page.write_text("as it was")
+    assert main(command) == 0
+    assert f"report: {page}\n" in capsys.readouterr().out and page.read_text() == "as it was"
+    next(tmp_path.glob("runs/*/failure.txt")).unlink()
+    Manifest(next(tmp_path.glob("runs/*-smec-s0"))).note(state="running")
+    assert main([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["failed"] == {}
+    assert "no space left" not in page.read_text() and "1 running" in page.read_text()
+
+
 # How much reuse helped.
 
 

@@ -17,9 +17,9 @@ from reprise.cli.dry_run import foresee
 from reprise.cli.keep import keep, unkept
 from reprise.cli.tables import show
 from reprise.io.errors import require, unknown
-from reprise.pages.write import can_report, require_extra
+from reprise.pages.write import can_report, renew_suite, require_extra
 from reprise.runs.folder import Manifest
-from reprise.runs.terminal import CountLine, console
+from reprise.runs.terminal import CountLine, console, waiting
 from reprise.suites import SCALES, Choice, folder_of
 from reprise.suites.launch import Cluster, Job, Outcome, Processes, State, Workers, failure
 
@@ -155,14 +155,24 @@ def _conclude(outcome: Outcome, out: Path, options: Launching) -> int:
     whys = {name: failure(folder_of(out, name)) or "needs a failed run" for name in missing}
     keep(out, options.results)
     if options.json:
-        return _answer(out, len(states), whys)
-    done = len(states) - len(missing)
-    text = f"{done} of {len(states)} runs complete: {out}"
+        _answer(out, len(states), whys)
+    else:
+        _tell_outcome(out, len(states), whys)
+    if can_report():
+        with waiting("report.html"):
+            page = renew_suite(out)
+        if not options.json:
+            console().print(f"report: {page}", highlight=False, soft_wrap=True)
+    return 1 if missing else 0
+
+
+def _tell_outcome(out: Path, runs: int, failed: dict[str, str]) -> None:
+    """How many runs there are, why others are missing, and what reuse came to."""
+    text = f"{runs - len(failed)} of {runs} runs complete: {out}"
     console().print(text, highlight=False, soft_wrap=True)
-    for name, why in whys.items():
+    for name, why in failed.items():
         console().print(f"  {name}: {why}", highlight=False, soft_wrap=True)
     _show_transfers(out)
-    return 1 if missing else 0
 
 
 def _answer(out: Path, runs: int, failed: dict[str, str]) -> int:

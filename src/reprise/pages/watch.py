@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import secrets
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -42,15 +43,30 @@ class Made(NamedTuple):
 def version(folders: Sequence[Path]) -> str:
     """A name for the state of all files that a page depends on."""
     digest = hashlib.sha256()
+    for path, fact in _found(folders):
+        digest.update(f"{path}\0{fact.st_mtime_ns}\0{fact.st_size}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def current(page: Path, folder: Path) -> bool:
+    """Whether a page is newer than everything that it was made of."""
+    if not page.exists():
+        return False
+    changed = [fact.st_mtime_ns for _, fact in _found([folder])]
+    # A run that was moved here is older than its place among the others.
+    changed += [place.stat().st_mtime_ns for place in folder.glob("runs")]
+    return page.stat().st_mtime_ns > max(changed, default=0)
+
+
+def _found(folders: Sequence[Path]) -> Iterator[tuple[Path, os.stat_result]]:
+    """The files that a page depends on, as they are now."""
     for folder in folders:
         for home in sorted({folder, *folder.glob("runs/*")}):
             for name in FILES:
                 path = home / name
                 # A file may go away at any time: asking first whether it is there is no help.
                 with suppress(FileNotFoundError, NotADirectoryError):
-                    fact = path.stat()
-                    digest.update(f"{path}\0{fact.st_mtime_ns}\0{fact.st_size}\n".encode())
-    return digest.hexdigest()[:16]
+                    yield path, path.stat()
 
 
 class Watch:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reprise.io.errors import UserError
+from reprise.pages.watch import current
 from reprise.tasks import Picture, Task
 from reprise.training.evaluate import Act
 
@@ -62,6 +63,12 @@ def write_suites(
     from reprise.pages.suite import write
 
     return write(folders, out, csv, figures)
+
+
+def renew_suite(folder: Path) -> Path:
+    """The page in a suite's own folder, written again only if something has changed since."""
+    page = folder / "report.html"
+    return page if current(page, folder) else write_suites([folder], page, None, None)
 
 
 def suite_content(folders: Sequence[Path]) -> Content:

@@ -19,9 +19,10 @@ from reprise.runs.folder import read_recipe
 from reprise.runs.recipe import Run, decode, dump, encode
 from reprise.suites import FIGURES, SCALES, Cell, Choice, Suite, estimate, finish, jobs, load, suite
 from reprise.suites.continual import sequence
-from reprise.suites.forecast import ENVIRONMENT, SCRATCH, TIMES, Estimate
+from reprise.suites.forecast import SCRATCH, TIMES, Estimate
 from reprise.suites.grid import Variant, cell, plain
 from reprise.suites.record import settle
+from reprise.tasks import find
 
 SMOKE, SMALL, PAPER = SCALES["smoke"], SCALES["small"], SCALES["paper"]
 RUNS = {
@@ -281,7 +282,7 @@ def test_the_costs_are_those_that_were_measured() -> None:
     assert pytest.approx(1e3 / updates["scratch"], abs=0.001) == SCRATCH[256, 256]
     played = json.loads((root / "bench/shares-and-environments.json").read_text())
     for task, rates in played["env_steps_per_second"].items():
-        assert ENVIRONMENT[task.partition("/")[0]] == pytest.approx(1e3 / rates["ours"], abs=0.001)
+        assert find(task).step_ms == pytest.approx(1e3 / rates["ours"], abs=0.001)
 
 
 def test_workers_share_the_hours_but_not_those_of_a_chain() -> None:

@@ -14,9 +14,9 @@ from reprise.methods import METHODS
 from reprise.methods.smec import sampled
 from reprise.priors.shipped import SETS, members
 from reprise.suites.continual import sequence
-from reprise.suites.grid import PRIORS, Tune, Variant, grid, plain
+from reprise.suites.grid import Tune, Variant, grid, plain
 from reprise.suites.suite import EVERYTHING, Cell, Choice, Library, Scale, Suite
-from reprise.tasks import Task
+from reprise.tasks import Task, find
 from reprise.tasks.antmaze import MAPS
 from reprise.tasks.metaworld import CONTINUAL, TWELVE
 
@@ -99,7 +99,7 @@ def value_accuracy(scale: Scale, choice: Choice) -> list[Cell]:
 
 def cost(scale: Scale, choice: Choice) -> list[Cell]:
     """Hours: every method on one task, and SMEC with more and more priors. One run at a time!"""
-    maze = PRIORS["pointmaze"].refs
+    maze = find(MAZES[0]).priors
     crowds = [Library(f"k={k}", maze, k) for k in CROWDS]
     lines = {
         BOX: plain(*METHODS),
@@ -116,7 +116,7 @@ def cost(scale: Scale, choice: Choice) -> list[Cell]:
 
 def sampled_heads(scale: Scale, choice: Choice) -> list[Cell]:
     """One prior head per transition against all of them, with four priors and with useless ones."""
-    refs = PRIORS["pointmaze"].refs
+    refs = find(MAZES[0]).priors
     many = Library(f"zoo:pointmaze and {STRANGERS} untrained", refs, strangers=STRANGERS)
     total = f"k={len(members('pointmaze', MAZES[0])) + STRANGERS}"
     variants = [

@@ -18,13 +18,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from reprise.priors.shipped import members
-from reprise.suites.suite import Cell, Suite, family
+from reprise.suites.suite import Cell, Suite
 from reprise.tasks import Task, find
 from reprise.training.value_accuracy import enough
 
 MEASURED = "recorded in November 2026 on two cores of a busy virtual machine"
-ENVIRONMENT = {"pointmaze": 0.150, "metaworld": 0.440, "antmaze": 0.917}
-"""A step of an environment alone: results/bench/shares-and-environments.json, `ours`."""
 SCRATCH = {
     (128, 128): 3.495,  # results/cost-maze.csv
     (256, 256): 7.275,  # results/bench/updates-small.json, the update alone
@@ -66,9 +64,9 @@ def estimate(suite: Suite, factor: float = 1.0) -> list[Estimate]:
 
 def _hours(cell: Cell) -> float:
     run, task = cell.run, find(cell.run.task)
-    steps = run.steps * ENVIRONMENT.get(family(run.task), 0.1)
+    steps = run.steps * task.step_ms
     learned = max(0, run.steps - run.schedule.learning_starts) * _learning(cell)
-    watched = _watched(cell, task) * ENVIRONMENT.get(family(run.task), 0.1)
+    watched = _watched(cell, task) * task.step_ms
     return (START + 1e-3 * (steps + learned + watched)) / 3_600
 
 

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from reprise.core.method import Method
 from reprise.methods import Setup, prepare
+from reprise.priors.shipped import SETS
 from reprise.runs.recipe import Run
-from reprise.suites.suite import EVERYTHING, NOBODY, Cell, Choice, Library, Scale, family
+from reprise.suites.suite import EVERYTHING, NOBODY, Cell, Choice, Library, Scale
 from reprise.tasks import Task, find
 from reprise.training.schedule import Schedule
 
@@ -19,12 +20,6 @@ TINY = Schedule(
     warmup=100, learning_starts=50, batch=16, log_every=50, evaluate_every=150,
     evaluation_episodes=1, checkpoint_every=50,
 )  # fmt: skip
-PRIORS = {
-    "pointmaze": Library("zoo:pointmaze", ("zoo:pointmaze",)),
-    "antmaze": Library("zoo:antmaze", ("zoo:antmaze",)),
-    "metaworld": Library("set1", ("zoo:set1",)),
-}
-"""The priors of each family's downstream tasks."""
 
 
 def untouched(method: Method, task: Task) -> Method:
@@ -39,12 +34,21 @@ class Variant(NamedTuple):
     method: str
     tune: Tune = untouched
     library: Library | None = None
-    """None: those of the task's family."""
+    """None: those of the task."""
 
     def priors(self, task: str) -> Library:
         """What it reuses on a task."""
-        usual = NOBODY if self.method == "scratch" else PRIORS.get(family(task), NOBODY)
-        return usual if self.library is None else self.library
+        if self.library is not None:
+            return self.library
+        return NOBODY if self.method == "scratch" else usual(task)
+
+
+def usual(task: str) -> Library:
+    """The priors that a task comes with; a set of the paper's goes by its number."""
+    refs = find(task).priors
+    names = (ref.removeprefix("zoo:") for ref in refs)
+    label = " ".join(n if n in SETS else ref for n, ref in zip(names, refs, strict=True))
+    return Library(label, refs) if refs else NOBODY
 
 
 def plain(*methods: str) -> list[Variant]:

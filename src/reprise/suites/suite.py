@@ -10,6 +10,7 @@ from typing import NamedTuple
 from reprise.io.errors import UserError
 from reprise.methods import Preset
 from reprise.runs.recipe import Run
+from reprise.tasks import find
 
 
 class Library(NamedTuple):
@@ -97,7 +98,7 @@ class Scale:
     name: str
     preset: Preset
     dear: Budget
-    """For the tasks of the paper."""
+    """For the tasks of the paper, which take hours."""
     cheap: Budget
     """For the others, which take minutes."""
     tiny: bool = False
@@ -105,13 +106,14 @@ class Scale:
 
     def budget(self, task: str) -> Budget:
         """What a task may cost."""
-        return self.dear if family(task) in ("metaworld", "antmaze") else self.cheap
+        return self.dear if find(task).costly else self.cheap
 
     def pick(self, tasks: Iterable[str]) -> list[str]:
         """The first tasks of each family, as many as the scale affords."""
         chosen: list[str] = []
         for task in tasks:
-            alike = sum(family(other) == family(task) for other in chosen)
+            family = find(task).family
+            alike = sum(find(other).family == family for other in chosen)
             chosen += [task] * (alike < self.budget(task).tasks)
         return chosen
 
@@ -125,8 +127,3 @@ SCALES = {
         Scale("paper", "paper", Budget(ALL, 5), Budget(ALL, 5)),
     )
 }
-
-
-def family(task: str) -> str:
-    """The first word of a task's id."""
-    return task.partition("/")[0]

@@ -168,6 +168,9 @@ def scaled(picture: Picture) -> Picture:
     return Picture(walls, (CELL * sx, CELL * sy), (CELL * gx, CELL * gy))  # pyright: ignore
 
 
+PRIORS = ("zoo:antmaze",)
+STEP_MS = 0.917
+"""results/bench/shares-and-environments.json, `ours`."""
 SMALL = (("warmup", 5_000),)
 PRIOR_SMALL = (*SMALL, ("steps", 200_000))
 
@@ -175,7 +178,8 @@ PRIOR_SMALL = (*SMALL, ("steps", 200_000))
 def tasks() -> list[Task]:
     """Every ant maze: the mazes to solve, and the empty one on which priors are trained."""
     found: list[Task] = []
-    ant_task = partial(Task, mishaps=MISHAPS)
+    facts: Any = {"priors": PRIORS, "costly": True, "step_ms": STEP_MS}
+    ant_task = partial(Task, mishaps=MISHAPS, **facts)
     for name, text in MAPS.items():
         rows = tuple(text.split())
         more: Any = {"sets": ("antmaze",), "small": SMALL, "picture": scaled(draw(rows))}

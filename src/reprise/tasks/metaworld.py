@@ -46,6 +46,9 @@ OBS, ACTION = 39, 4
 SMALL = (("action_repeat", 2), ("warmup", 5_000))
 """As in TD-MPC2: half as many decisions, each learned from twice as often."""
 SPARSE = "-sparse"
+PRIORS = ("zoo:set1",)
+STEP_MS = 0.440
+"""results/bench/shares-and-environments.json, `ours`."""
 
 
 class MetaWorld(gym.Env[np.ndarray, np.ndarray]):
@@ -124,5 +127,5 @@ def tasks() -> list[Task]:
 def _task(tag: str, name: str, sets: tuple[str, ...], c: float, sparse: bool) -> Task:
     sets += ("metaworld-12",) * (tag in TWELVE) + ("continual",) * (tag in CONTINUAL)
     make, most = partial(MetaWorld, name, sparse), 1.0 if sparse else MOST
-    more: Any = {"sets": sets, "small": SMALL}
+    more: Any = {"sets": sets, "small": SMALL, "priors": PRIORS, "costly": True, "step_ms": STEP_MS}
     return Task(f"metaworld/{tag}", HORIZON, make, c=c, reward_range=(0.0, most), **more)

@@ -142,6 +142,9 @@ def empty(size: int) -> tuple[str, ...]:
     return ("#" * size, *[inner] * (size - 2), "#" * size)
 
 
+PRIORS = ("zoo:pointmaze",)
+STEP_MS = 0.150
+"""results/bench/shares-and-environments.json, `ours`."""
 SMALL = (
     ("hidden", (128, 128)),
     # Small networks on a short budget: docs/decisions/0009 has what 3e-4 and 0.005 did.
@@ -167,14 +170,15 @@ SMALL = (
 def tasks() -> list[Task]:
     """Every point maze: the mazes to solve, and the empty ones on which priors are trained."""
     found: list[Task] = []
+    maze_task = partial(Task, small=SMALL, priors=PRIORS, step_ms=STEP_MS)
     for name, maze in MAPS.items():
         make = partial(PointMaze, maze.rows, maze.physics_steps)
-        more: Any = {"sets": ("pointmaze",), "small": SMALL, "picture": draw(maze.rows)}
+        more: Any = {"sets": ("pointmaze",), "picture": draw(maze.rows)}
         more |= {"reward_range": (0.0, 100.0), "reward_once": True}
-        found.append(Task(f"pointmaze/{name}", maze.horizon, make, **more))
+        found.append(maze_task(f"pointmaze/{name}", maze.horizon, make, **more))
     for size in SIZES:
         for name, corner in CORNERS.items():
             make = partial(PointMaze, empty(size), corner=corner)
             tag = f"pointmaze/empty{size}-{name}"
-            found.append(Task(tag, 200, make, sets=("pointmaze-priors",), small=SMALL))
+            found.append(maze_task(tag, 200, make, sets=("pointmaze-priors",)))
     return found

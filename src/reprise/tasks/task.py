@@ -49,6 +49,17 @@ class Task:
     """How to make its environment so that it can be rendered."""
     repeat: int = 1
     """Environment steps for which each action is held."""
+    priors: tuple[str, ...] = ()
+    """References of the priors that the suites reuse on it."""
+    costly: bool = False
+    """Whether it takes hours to learn, so that a small suite can afford few tasks like it."""
+    step_ms: float = 0.1
+    """Milliseconds that a step of its environment took when it was measured."""
+
+    @property
+    def family(self) -> str:
+        """The first word of its id."""
+        return self.id.partition("/")[0]
 
     def repeated(self, repeat: int) -> Task:
         """The same task with one action for so many steps, the priors' actions included."""

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import tyro
 
 from reprise import suites
-from reprise.cli.dry_run import foresee
+from reprise.cli.dry_run import expectation, foresee
 from reprise.cli.keep import keep, unkept
 from reprise.cli.tables import show
 from reprise.io.errors import require, unknown
@@ -21,7 +21,17 @@ from reprise.pages.write import can_report, renew_suite, require_extra
 from reprise.runs.folder import Manifest
 from reprise.runs.terminal import CountLine, console, waiting
 from reprise.suites import SCALES, Choice, folder_of
-from reprise.suites.launch import Cluster, Job, Outcome, Processes, State, Workers, failure
+from reprise.suites.launch import (
+    AS_GIVEN,
+    Cluster,
+    Job,
+    Outcome,
+    Plan,
+    Processes,
+    State,
+    Workers,
+    failure,
+)
 
 Size = Literal["smoke", "small", "paper"]
 TIMED = "cost"
@@ -52,13 +62,17 @@ class Launching:
     """How many, with seeds 0, 1, ...; the scale's number if not given."""
     steps: int | None = None
     """Environment steps of each run; the scale's if not given."""
+    hours: float | None = None
+    """Stop after this time, and make the most telling runs first: one seed of everything, then
+    further seeds where it is still open who is better. The same command goes on."""
     json: bool = False
     """Print the answer as JSON."""
 
     def __post_init__(self) -> None:
-        given = [name for name in ("jobs", "seeds", "steps") if getattr(self, name) is not None]
+        limits = ("jobs", "seeds", "steps", "hours")
+        given = [name for name in limits if getattr(self, name) is not None]
         require(self, "positive", *given)
-        if self.results is not None:
+        if self.results is not None or (self.hours is not None and not self.dry_run):
             require_extra("results")
 
     @property
@@ -126,20 +140,35 @@ def continual(options: Continual) -> int:
 def _play(whole: suites.Suite, options: Launching) -> int:
     planned = unkept(whole, options.results)
     if options.dry_run:
-        return foresee(planned, options.places, options.calibrate, options.json)
+        return foresee(planned, options.places, options.calibrate, options.hours, options.json)
     out = options.out or Path("runs") / f"{planned.name}-{options.scale}"
     if not planned.cells:
         return _answer(out, 0, {}) if options.json else 0
     over = sum(Manifest(folder_of(out, cell.name)).complete for cell in planned.cells)
     line = CountLine(planned.name, len(planned.cells), over)
     try:
-        outcome = suites.play(planned, out, options.workers, partial(_tell, line))
+        plan = _plan(planned, out, options)
+        outcome = suites.play(planned, out, options.workers, partial(_tell, line), plan)
     finally:
         line.close()
     if outcome.interrupted is not None:
         print("saved; the same command continues", file=sys.stderr)
         return 128 + outcome.interrupted
     return _conclude(outcome, out, options)
+
+
+def _plan(planned: suites.Suite, out: Path, options: Launching) -> Plan:
+    """Within a number of hours, what tells most comes first."""
+    if options.hours is None:
+        return AS_GIVEN
+    from reprise.findings import results, telling
+    from reprise.findings.gather import gather
+
+    kept = options.results
+    known = [kept] if kept is not None and results.known(kept) else []
+    found = partial(gather, out, *known, switches=False)
+    print(expectation(planned, options.places, options.hours), file=sys.stderr)
+    return Plan(telling.order(planned, found), options.hours)
 
 
 def _tell(line: CountLine, job: Job, state: State) -> None:
@@ -151,13 +180,16 @@ def _tell(line: CountLine, job: Job, state: State) -> None:
 def _conclude(outcome: Outcome, out: Path, options: Launching) -> int:
     """What became of the suite; 1 if some of it is missing."""
     states = outcome.states
-    missing = {name: state for name, state in states.items() if state is not State.COMPLETE}
+    missing = [name for name, state in states.items() if state in (State.FAILED, State.BLOCKED)]
+    left = sum(state is State.WAITING for state in states.values())
     whys = {name: failure(folder_of(out, name)) or "needs a failed run" for name in missing}
     keep(out, options.results)
     if options.json:
         _answer(out, len(states), whys)
     else:
-        _tell_outcome(out, len(states), whys)
+        _tell_outcome(out, len(states), left, whys)
+    if left:
+        print(f"time is up with {left} runs to go; the same command goes on", file=sys.stderr)
     if can_report():
         with waiting("report.html"):
             page = renew_suite(out)
@@ -166,9 +198,9 @@ def _conclude(outcome: Outcome, out: Path, options: Launching) -> int:
     return 1 if missing else 0
 
 
-def _tell_outcome(out: Path, runs: int, failed: dict[str, str]) -> None:
-    """How many runs there are, why others are missing, and what reuse came to."""
-    text = f"{runs - len(failed)} of {runs} runs complete: {out}"
+def _tell_outcome(out: Path, runs: int, left: int, failed: dict[str, str]) -> None:
+    """How many runs are complete, why others failed, and what reuse came to."""
+    text = f"{runs - left - len(failed)} of {runs} runs complete: {out}"
     console().print(text, highlight=False, soft_wrap=True)
     for name, why in failed.items():
         console().print(f"  {name}: {why}", highlight=False, soft_wrap=True)

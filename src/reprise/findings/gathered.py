@@ -50,6 +50,12 @@ def complete(found: Gathered) -> set[str]:
     return set(found.cells.loc[found.cells["state"] == "complete", "cell"])
 
 
+def judged_by(curves: pd.DataFrame, task: str) -> str:
+    """What a task is judged by: success where there is such a thing, its return otherwise."""
+    known = curves.loc[curves["task"] == task, "success_any"].notna()
+    return "success_any" if known.any() else "return_mean"
+
+
 def within(found: Gathered, cells: pd.Series[bool]) -> Gathered:
     """The same with some of its cells alone."""
     names = found.cells.loc[cells, "cell"]

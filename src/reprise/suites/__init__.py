@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reprise.suites.continual import sequence
 from reprise.suites.figures import FIGURES, suite
-from reprise.suites.forecast import Estimate, calibration, estimate, finish
+from reprise.suites.forecast import Estimate, calibration, ends, estimate, finish
 from reprise.suites.play import jobs, play
 from reprise.suites.record import folder_of, load
 from reprise.suites.suite import SCALES, Cell, Choice, Library, Scale, Suite, cell_name
@@ -20,6 +20,7 @@ __all__ = [
     "Suite",
     "calibration",
     "cell_name",
+    "ends",
     "estimate",
     "finish",
     "folder_of",

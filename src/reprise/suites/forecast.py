@@ -107,17 +107,22 @@ def _size(name: str, task: str) -> int:
 
 def finish(estimates: list[Estimate], workers: int) -> float:
     """Hours until the last run is over, if a free worker takes the first cell that can begin."""
+    return max(ends(estimates, workers).values(), default=0.0)
+
+
+def ends(estimates: list[Estimate], workers: int) -> dict[str, float]:
+    """After how many hours each run is over, in that order."""
     waiting = {cell.name: (cell.needs, hours) for cell, hours in estimates}
     running: list[tuple[float, str]] = []
-    over, now = set[str](), 0.0
+    over, now = dict[str, float](), 0.0
     while waiting or running:
-        ready = [name for name, (needs, _) in waiting.items() if over.issuperset(needs)]
+        ready = [name for name, (needs, _) in waiting.items() if over.keys() >= set(needs)]
         for name in ready[: workers - len(running)]:
             _, hours = waiting.pop(name)
             heapq.heappush(running, (now + hours, name))
         now, ended = heapq.heappop(running)
-        over.add(ended)
-    return now
+        over[ended] = now
+    return over
 
 
 def calibration(seconds: float = 2.0) -> float:

@@ -10,7 +10,7 @@ from reprise.io.errors import UserError
 from reprise.priors import resolve
 from reprise.runs.folder import claimed, placeless, read_recipe
 from reprise.suites.crowd import gathered
-from reprise.suites.launch import Job, Outcome, State, Workers, launch
+from reprise.suites.launch import AS_GIVEN, Job, Outcome, Plan, State, Workers, launch
 from reprise.suites.record import folder_of, settle
 from reprise.suites.suite import Suite
 
@@ -20,6 +20,7 @@ def play(
     out: Path,
     workers: Callable[[], Workers],
     tell: Callable[[Job, State], None] = lambda job, state: None,
+    plan: Plan = AS_GIVEN,
 ) -> Outcome:
     """Make every run of a suite that is not complete."""
     with claimed(out):
@@ -27,7 +28,7 @@ def play(
         planned = jobs(suite, out)
         for job in planned:
             _recognize(job)
-        return launch(planned, workers(), tell)
+        return launch(planned, workers(), tell, plan)
 
 
 def _recognize(job: Job) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 
 from reprise.findings import statistics
-from reprise.findings.gathered import Gathered
+from reprise.findings.gathered import Gathered, judged_by
 from reprise.pages.palette import run_colors
 from reprise.pages.suite import curvetables
 from reprise.pages.suite.chart import Chart, Line, Lines, Numbers, Panel
@@ -31,12 +30,6 @@ def kind(found: Gathered) -> str:
     return "method" if found.cells["label"].eq(found.cells["method"]).all() else "setting"
 
 
-def success_or_return(curves: pd.DataFrame, task: str) -> str:
-    """What a task is judged by: success where there is such a thing, its return otherwise."""
-    known = curves.loc[curves["task"] == task, "success_any"].notna()
-    return "success_any" if known.any() else "return_mean"
-
-
 def bundles(found: Gathered, measure: str = "") -> list[Bundle]:
     """Finished runs, or while there is none all that have begun, up to where the last one is.
 
@@ -46,7 +39,7 @@ def bundles(found: Gathered, measure: str = "") -> list[Bundle]:
     budget = dict(zip(found.cells["cell"], found.cells["steps"], strict=True))
     result: list[Bundle] = []
     for (task, label), rows in found.curves.groupby(["task", "label"], sort=False):
-        column = measure or success_or_return(found.curves, str(task))
+        column = measure or judged_by(found.curves, str(task))
         known = rows.dropna(subset=[column])
         over = known[known["cell"].isin(complete)]
         table = (over if len(over) else known).pivot_table(
@@ -103,7 +96,7 @@ def panel(found: Gathered) -> Panel | None:
     some, ink = bundles(found), paint(found)
     if not some:
         return None
-    judged = [b for b in some if success_or_return(found.curves, b.task) == "success_any"]
+    judged = [b for b in some if judged_by(found.curves, b.task) == "success_any"]
     everyone = together(judged)
     several = bool(everyone) and len(everyone[0].strata) > 1
     views = {

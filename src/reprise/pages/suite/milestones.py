@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from reprise.findings import statistics
-from reprise.findings.gathered import Gathered
+from reprise.findings.gathered import Gathered, judged_by
 from reprise.pages.suite import curves
 from reprise.pages.suite.chart import Numbers, Panel, Table
 from reprise.pages.suite.curvetables import Bundle
@@ -57,7 +57,7 @@ def judged(found: Gathered) -> list[Bundle]:
     return [
         bundle for bundle in curves.bundles(found)
         if bundle.complete
-        and curves.success_or_return(found.curves, bundle.task) == "success_any"
+        and judged_by(found.curves, bundle.task) == "success_any"
     ]  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from enum import StrEnum
@@ -29,6 +30,19 @@ class State(StrEnum):
 
 
 Tell = Callable[[Job, State], None]
+Order = Callable[[Sequence[Job]], Sequence[Job]]
+"""The runs that wait -> the same, the one to start first in front."""
+
+
+class Plan(NamedTuple):
+    """In which order, and for how long."""
+
+    order: Order = lambda waiting: waiting
+    hours: float | None = None
+    """When they are over, what still runs saves and ends."""
+
+
+AS_GIVEN = Plan()
 
 
 class Outcome(NamedTuple):
@@ -39,11 +53,16 @@ class Outcome(NamedTuple):
     """The signal that stopped the launch, if one did."""
 
 
-def launch(jobs: Sequence[Job], workers: Workers, tell: Tell = lambda job, state: None) -> Outcome:
+def launch(
+    jobs: Sequence[Job],
+    workers: Workers,
+    tell: Tell = lambda job, state: None,
+    plan: Plan = AS_GIVEN,
+) -> Outcome:
     """Make every run that is not complete; one that fails is continued, and given up at last."""
     with stop_signals() as caught:
         try:
-            states = Launch(jobs, workers, tell).play(caught)
+            states = Launch(jobs, workers, tell, plan).play(caught)
         except BaseException:
             workers.stop()
             raise
@@ -55,32 +74,35 @@ def launch(jobs: Sequence[Job], workers: Workers, tell: Tell = lambda job, state
 class Launch:
     """The runs of a launch and where each of them stands."""
 
-    def __init__(self, jobs: Sequence[Job], workers: Workers, tell: Tell):
+    def __init__(self, jobs: Sequence[Job], workers: Workers, tell: Tell, plan: Plan):
         self._jobs = {job.name: job for job in jobs}
-        self._workers, self._tell = workers, tell
+        self._workers, self._tell, self._order = workers, tell, plan.order
+        self._end = None if plan.hours is None else time.monotonic() + 3_600 * plan.hours
         self._tries: Counter[str] = Counter()
         self._reached = {job.name: job.reached for job in jobs}
         self._asked = False
         self.states = {job.name: State.COMPLETE if job.complete else State.WAITING for job in jobs}
 
     def play(self, caught: Sequence[int]) -> dict[str, State]:
-        """Until every run is over, or a signal comes; then until what runs has saved."""
+        """Until every run is over, a signal comes or time is up; then until all has been saved."""
         self._fill()
         while self._running():
-            for name in self._workers.finished(PULSE):
-                self._settle(name, final=bool(caught))
-            if not caught:
+            ended = self._workers.finished(PULSE)
+            stopping = bool(caught) or self._late()
+            for name in ended:
+                self._settle(name, final=stopping)
+            if not stopping and ended:
                 self._fill()
-            elif not self._asked:
+            elif stopping and not self._asked:
                 self._asked = True  # once: a second request would end a run unsaved
                 self._workers.stop()
         return self.states
 
     def _fill(self) -> None:
         """Start what can be started, in order."""
-        for name, job in self._jobs.items():
-            if self.states[name] is not State.WAITING:
-                continue
+        waiting = [job for job in self._jobs.values() if self.states[job.name] is State.WAITING]
+        for job in self._order(waiting):
+            name = job.name
             needed = {self.states[need] for need in job.needs}
             if needed & {State.FAILED, State.BLOCKED}:
                 self._note(name, State.BLOCKED)
@@ -104,6 +126,9 @@ class Launch:
         if reached > self._reached[name]:
             self._reached[name], self._tries[name] = reached, 0
         return self._tries[name] < TRIES
+
+    def _late(self) -> bool:
+        return self._end is not None and time.monotonic() >= self._end
 
     def _running(self) -> int:
         return sum(state is State.RUNNING for state in self.states.values())

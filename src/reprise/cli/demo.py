@@ -1,67 +1,74 @@
-"""The demo: one maze, learned with four old policies and without, side by side."""
+"""The demo: a suite of two runs, one maze learned with four old policies and without."""
 
 from __future__ import annotations
 
 import csv
-import multiprocessing
 import sys
+import threading
 import time
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from reprise.methods import prepare
-from reprise.pages.write import require_extra, sum_up, write_report
-from reprise.priors import resolve
-from reprise.runs.execute import Listener, execute
+from reprise import suites
+from reprise.cli.suite import Launching, conclude
+from reprise.cli.tables import show
+from reprise.pages.write import require_extra
 from reprise.runs.folder import read_recipe
-from reprise.runs.recipe import Run
 from reprise.runs.schema import METRICS
-from reprise.runs.signals import end_with_parent
 from reprise.runs.terminal import console
-from reprise.tasks import find
+from reprise.suites import SCALES, Suite, folder_of
+from reprise.suites.grid import cell, plain
+from reprise.suites.launch import Processes
 
 MAZE = "pointmaze/two"
-PRIORS = {"smec": ("zoo:pointmaze",), "scratch": ()}
+GLANCE, REPORT = 0.3, 15.0
+"""Seconds between two looks at the runs, and between two lines where nobody watches."""
 
 
 def play(out: Path, steps: int, seed: int) -> int:
-    """Train both at a time in processes of their own, then compare them."""
+    """Make both runs at the same time, then compare them as every suite is compared."""
     require_extra("demos")
     began = time.perf_counter()
-    folders = {name: out / name for name in PRIORS}
+    planned = demonstration(steps, seed)
+    folders = {cell.label: folder_of(out, cell.name) for cell in planned.cells}
     screen = console()
     screen.print(f"Learning {MAZE}: SMEC with four old policies, and the same agent without them.")
-    spawn = multiprocessing.get_context("spawn")
-    try:
-        with ProcessPoolExecutor(len(PRIORS), spawn, end_with_parent) as pool:
-            futures = {n: pool.submit(learn, n, steps, seed, str(f)) for n, f in folders.items()}
-            _watch(futures, folders, steps)
-            for future in futures.values():
-                future.result()
-    except KeyboardInterrupt:  # both runs caught it too and have saved
-        screen.print("saved; the same command continues")
-        return 130
-    screen.print(_comparison(folders))
-    page = write_report(list(folders.values()), out / "report.html", find(MAZE).picture)
-    screen.print(f"report: {page.resolve()}", highlight=False, soft_wrap=True)
+    with _followed(folders, steps):
+        outcome = suites.play(planned, out, lambda: Processes(len(folders)))
+    if outcome.interrupted is None:
+        show(_comparison(out), as_json=False)
+    code = conclude(outcome, out, Launching())
     screen.print(f"{time.perf_counter() - began:.0f} seconds in all")
-    return 0
+    return code
 
 
-def learn(name: str, steps: int, seed: int, folder: str) -> None:
-    """One of the two runs."""
-    task = find(MAZE)
-    setup = prepare(name, task)
-    priors = resolve(PRIORS[name]).records
-    run = Run(name, setup.method, task.id, priors, seed, steps, "small", setup.schedule)
-    execute(run, task, Path(folder), listener=Listener(warning=lambda text: None))
+def demonstration(steps: int, seed: int) -> Suite:
+    """One maze with old policies and without."""
+    pair = [cell(line, MAZE, seed, SCALES["small"]) for line in plain("smec", "scratch")]
+    cells = tuple(replace(one, run=replace(one.run, steps=steps)) for one in pair)
+    return Suite("demo", f"{MAZE}, learned with old policies and without", "small", cells)
 
 
-def _watch(futures: dict[str, Future[None]], folders: dict[str, Path], steps: int) -> None:
-    """Follow both runs by what they write down."""
+@contextmanager
+def _followed(folders: dict[str, Path], steps: int) -> Generator[None]:
+    """Show how far the runs are for as long as they are made."""
+    over = threading.Event()
+    follower = threading.Thread(target=_follow, args=(folders, steps, over), daemon=True)
+    follower.start()
+    try:
+        yield
+    finally:
+        over.set()
+        follower.join()
+
+
+def _follow(folders: dict[str, Path], steps: int, over: threading.Event) -> None:
+    """What the runs write down, in a line each."""
     screen = console(stderr=True)
     columns = (
         TextColumn("[bold]{task.description:8}"),
@@ -70,21 +77,16 @@ def _watch(futures: dict[str, Future[None]], folders: dict[str, Path], steps: in
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=screen, disable=not screen.is_terminal) as bars:
-        lines = {name: bars.add_task(name, total=steps, facts="starting") for name in futures}
+        lines = {name: bars.add_task(name, total=steps, facts="starting") for name in folders}
         shown = time.perf_counter()
-        while not all(future.done() for future in futures.values()):
-            time.sleep(0.3)
+        while not over.wait(GLANCE):
             facts = {name: _facts(folder) for name, folder in folders.items()}
-            _update(bars, lines, facts)
-            if not screen.is_terminal and time.perf_counter() - shown > 15:
+            for name, (step, text) in facts.items():
+                bars.update(lines[name], completed=step, facts=text)
+            if not screen.is_terminal and time.perf_counter() - shown > REPORT:
                 shown = time.perf_counter()
                 text = " | ".join(f"{name}: {fact}" for name, (_, fact) in facts.items())
                 print(text, file=sys.stderr, flush=True)
-
-
-def _update(bars: Progress, lines: dict[str, TaskID], facts: dict[str, tuple[int, str]]) -> None:
-    for name, (step, text) in facts.items():
-        bars.update(lines[name], completed=step, facts=text)
 
 
 def _facts(folder: Path) -> tuple[int, str]:
@@ -111,17 +113,20 @@ def _rows(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(text[: text.rfind("\n") + 1].splitlines()))
 
 
-def _comparison(folders: dict[str, Path]) -> Table:
-    table = Table(title=f"{MAZE}", header_style="bold")
-    for head in ("method", "success (last 5 evaluations)", "first success", "90 % success"):
-        table.add_column(head)
-    for name, folder in folders.items():
-        found = sum_up(folder)
-        late = found["final_success"]
-        success = "-" if late is None else f"{late:.0%}"
-        table.add_row(name, success, _when(found["first_success"]), _when(found["steps_to_90"]))
-    return table
+def _comparison(out: Path) -> list[dict[str, Any]]:
+    """How well and how soon, a row per run."""
+    from reprise.findings.gather import gather
+
+    return [
+        {
+            "method": row["label"],
+            "success (last 5 evaluations)": row["final_success"],
+            "first success": _when(row["first_success"]),
+            "90 % success": _when(row["steps_to_90"]),
+        }
+        for row in gather(out, switches=False).cells.to_dict("records")
+    ]
 
 
-def _when(step: float | None) -> str:
-    return "never" if step is None else f"step {step:,.0f}"
+def _when(step: float) -> str:
+    return f"step {step:,.0f}" if step == step else "never"

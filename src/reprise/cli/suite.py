@@ -151,10 +151,7 @@ def _play(whole: suites.Suite, options: Launching) -> int:
         outcome = suites.play(planned, out, options.workers, partial(_tell, line), plan)
     finally:
         line.close()
-    if outcome.interrupted is not None:
-        print("saved; the same command continues", file=sys.stderr)
-        return 128 + outcome.interrupted
-    return _conclude(outcome, out, options)
+    return conclude(outcome, out, options)
 
 
 def _plan(planned: suites.Suite, out: Path, options: Launching) -> Plan:
@@ -177,8 +174,11 @@ def _tell(line: CountLine, job: Job, state: State) -> None:
     line.event(f"{state.value}: {job.name}{why}", over)
 
 
-def _conclude(outcome: Outcome, out: Path, options: Launching) -> int:
-    """What became of the suite; 1 if some of it is missing."""
+def conclude(outcome: Outcome, out: Path, options: Launching) -> int:
+    """Say what became of a suite, and write its page; 1 if some of it is missing."""
+    if outcome.interrupted is not None:
+        print("saved; the same command continues", file=sys.stderr)
+        return 128 + outcome.interrupted
     states = outcome.states
     missing = [name for name, state in states.items() if state in (State.FAILED, State.BLOCKED)]
     left = sum(state is State.WAITING for state in states.values())

@@ -29,14 +29,6 @@ def require_extra(what: str) -> None:
         raise UserError(f"{what} need the report extra: pip install 'reprise[report]'")
 
 
-def sum_up(run: Path) -> dict[str, float | None]:
-    """The handful of numbers that a run comes to."""
-    require_extra("comparisons")
-    from reprise.findings import tables
-
-    return tables.milestones(tables.load(run))
-
-
 def write_film(path: Path, act: Act, task: Task, seeds: Sequence[int]) -> Path:
     """An animated GIF of some episodes."""
     require_extra("films")

@@ -17,6 +17,7 @@ import pytest
 from fake_suite import SCRIPT, cell, in_a_row, suite, with_sets, write_cell, write_suite
 from reprise import suites
 from reprise.cli.main import main
+from reprise.findings import published
 from reprise.findings.gather import gather
 from reprise.findings.gathered import HEAD, Gathered
 from reprise.pages import suite as atlas
@@ -38,6 +39,7 @@ from reprise.pages.suite.chart import Areas, Bars, Group, Line, Lines, Timeline,
 from reprise.pages.suite.curvetables import Bundle
 from reprise.pages.suite.page import content
 from reprise.pages.suite.panels import panels
+from reprise.tasks.metaworld import TWELVE
 
 
 @pytest.fixture(scope="module")
@@ -539,3 +541,33 @@ def test_claims_are_about_lines_that_their_suite_has(name: str) -> None:
     named = {line for pair in compared for line in pair.values()}
     assert named <= lines
     assert named or name not in ("main", "point", "sampled-heads"), "these compare lines"
+
+
+def published_lines(folder: Path, suite: str, steps: int) -> list[Line]:
+    """The dashed lines of a suite with one task of Meta-World."""
+    one = cell("metaworld/push-wall", "scratch", 0, steps)
+    write_suite(folder, [one], name=suite)
+    write_cell(folder, one)
+    panel = curves.panel(gather(folder))
+    assert panel is not None
+    charts = [chart for chart in panel.views[curves.MEAN] if isinstance(chart, Lines)]
+    assert ("Dashed: public result files" in panel.caption) == any(
+        line.dashed for chart in charts for line in chart.lines
+    )
+    return [line for chart in charts for line in chart.lines if line.dashed]
+
+
+def test_published_curves_stand_beside_the_papers_tasks(tmp_path: Path) -> None:
+    lines = published_lines(tmp_path / "main", "main", 200_000)
+    names = ["SAC (published)", "TD-MPC2 (published)", "BRC (published)"]
+    assert [line.name.partition(":")[0] for line in lines] == names
+    assert all("episodes of 200 steps" in line.name for line in lines), "protocols differ"
+    assert max(line.x.max() for line in lines) == 200_000
+    assert published_lines(tmp_path / "short", "main", 20_000) == []
+    assert published_lines(tmp_path / "other", "random", 200_000) == []
+
+
+def test_every_source_has_the_twelve_tasks() -> None:
+    for name in TWELVE:
+        assert len(published.curves(f"metaworld/{name}", 1e6)) == len(published.SOURCES), name
+    assert published.curves("antmaze/u", 1e6) == []

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
 from reprise.findings import statistics
 from reprise.findings.gathered import Gathered, judged_by
 from reprise.pages.palette import run_colors
-from reprise.pages.suite import curvetables
+from reprise.pages.suite import curvetables, references
 from reprise.pages.suite.chart import Chart, Line, Lines, Numbers, Panel
 from reprise.pages.suite.curvetables import Bundle, Together
 
@@ -107,15 +108,22 @@ def panel(found: Gathered) -> Panel | None:
         MEAN: [_mean(t, ink[t.label]) for t in everyone],
         MIDDLE: [_middle(t.strata, t.x, t.label, ink[t.label]) for t in everyone],
     }
+    beside = {b.task: references.lines(b.task, b.budget) for b in judged} if _main(found) else {}
     charts: dict[str, tuple[Chart, ...]] = {
         name: (*([_aggregate(whole[name], everyone)] if several else []),
-               *by_task(some, lines, {bundle.task for bundle in judged}))
+               *by_task(some, lines, {bundle.task for bundle in judged}, beside))
         for name, lines in views.items()
     }  # fmt: skip
     tables = (curvetables.by_task(some, views),)
     if several:
         tables += (curvetables.all_tasks(everyone, whole),)
-    return Panel("learning", "Learning curves", CAPTION, charts, tables)
+    caption = f"{CAPTION} {references.CAPTION}" if any(beside.values()) else CAPTION
+    return Panel("learning", "Learning curves", caption, charts, tables)
+
+
+def _main(found: Gathered) -> bool:
+    """Whether this is about the paper's tasks, and not about settings of one method."""
+    return references.SUITE in str(found.suite["name"]).split(", ")
 
 
 MEAN, MIDDLE = "Mean ± standard deviation", "Interquartile mean, 95 % interval"
@@ -145,8 +153,16 @@ def _runs(counts: Sequence[int]) -> str:
     return f"{low} run{'s' * (low != 1)} each" if low == high else f"{low} to {high} runs each"
 
 
-def by_task(some: Sequence[Bundle], lines: Sequence[Line], shares: set[str]) -> list[Lines]:
-    """A chart for each task; on those in `shares` success was measured, on others the return."""
+def by_task(
+    some: Sequence[Bundle],
+    lines: Sequence[Line],
+    shares: set[str],
+    beside: Mapping[str, Sequence[Line]] = MappingProxyType({}),
+) -> list[Lines]:
+    """A chart for each task; on those in `shares` success was measured, on others the return.
+
+    `beside` are further lines by task, which are not of this suite.
+    """
     pairs = list(zip(some, lines, strict=True))
     result: list[Lines] = []
     for task in dict.fromkeys(bundle.task for bundle in some):
@@ -154,6 +170,6 @@ def by_task(some: Sequence[Bundle], lines: Sequence[Line], shares: set[str]) -> 
         own = [(bundle, line) for bundle, line in pairs if bundle.task == task]
         title = f"{task}, {_runs([len(bundle.runs) for bundle, _ in own])}"
         upward = "success" if share else "return per episode"
-        lines_of_task = tuple(line for _, line in own)
+        lines_of_task = (*(line for _, line in own), *beside.get(task, ()))
         result.append(Lines(title, lines_of_task, upward=upward, share=share))
     return result

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -11,9 +13,15 @@ import tyro
 
 from reprise.cli.tables import show
 from reprise.lab.make import build as build_priors
-from reprise.methods import ABLATIONS, METHODS
+from reprise.methods import rows as methods_by_name
+from reprise.plugins import report
 from reprise.priors import Card, load, shipped, zoo
-from reprise.tasks import listed
+from reprise.priors.references import FORMATS, added_formats
+from reprise.suites import FIGURES, added_suites, title
+from reprise.tasks import Task, families, listed
+
+OURS = "reprise"
+CHOICES = ("critic", "actor", "planner")
 
 
 @dataclass(frozen=True)
@@ -28,11 +36,33 @@ def tasks(options: Tasks) -> int:
     """Every task with a name of its own."""
     rows: list[dict[str, Any]] = []
     for task in listed().values():
-        arena = task.open()
-        sizes = {"obs_dim": arena.obs_dim, "action_dim": arena.action_dim}
-        arena.close()
-        rows.append({"id": task.id, **sizes, "horizon": task.horizon, "sets": list(task.sets)})
+        added = families().get(task.family)
+        package = added.package if added else OURS
+        with tolerant(package, f"task {task.id!r}"):
+            facts = {"id": task.id, **_sizes(task), "horizon": task.horizon}
+            rows.append(facts | {"sets": list(task.sets)} | _from(package))
     return show(rows, options.json)
+
+
+def _sizes(task: Task) -> dict[str, int]:
+    with closing(task.open()) as arena:
+        return {"obs_dim": arena.obs_dim, "action_dim": arena.action_dim}
+
+
+def _from(package: str) -> dict[str, str]:
+    """The column of what is not ours."""
+    return {} if package == OURS else {"package": package}
+
+
+@contextmanager
+def tolerant(package: str, what: str) -> Generator[None]:
+    """A plugin that fails is reported, and the list goes on."""
+    try:
+        yield
+    except Exception as error:
+        if package == OURS:
+            raise
+        report(f"{what} of package {package!r} cannot be listed: {error}")
 
 
 @dataclass(frozen=True)
@@ -46,12 +76,43 @@ class Methods:
 def methods(options: Methods) -> int:
     """The table of three choices."""
     rows: list[dict[str, Any]] = []
-    for name, row in (METHODS | ABLATIONS).items():
-        method = row.build(50, 10.0)
-        parts = {
-            part: type(getattr(method, part)).__name__ for part in ("critic", "actor", "planner")
-        }
-        rows.append({"name": name, **parts, "paper": row.paper})
+    for name, row in methods_by_name().items():
+        with tolerant(row.package, f"method {name!r}"):
+            method = row.build(50, 10.0)
+            parts = {part: type(getattr(method, part)).__name__ for part in CHOICES}
+            rows.append({"name": name, **parts, "paper": row.paper} | _from(row.package))
+    return show(rows, options.json)
+
+
+@dataclass(frozen=True)
+class Suites:
+    """List the suites: the runs behind each figure, and what plugins add."""
+
+    json: bool = False
+    """Print JSON."""
+
+
+def suites_list(options: Suites) -> int:
+    """Every suite and its title."""
+    rows = [{"name": name, "title": title(build)} for name, build in FIGURES.items()]
+    for name, (package, build) in added_suites().items():
+        rows.append({"name": name, "title": title(build)} | _from(package))
+    return show(rows, options.json)
+
+
+@dataclass(frozen=True)
+class Formats:
+    """List the formats that priors may have."""
+
+    json: bool = False
+    """Print JSON."""
+
+
+def formats(options: Formats) -> int:
+    """Every format by the end of its file's name."""
+    rows = [{"suffix": suffix, "what": what} for suffix, what in FORMATS.items()]
+    for suffix, (package, read) in added_formats().items():
+        rows.append({"suffix": suffix, "what": title(read)} | _from(package))
     return show(rows, options.json)
 
 

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from reprise.runs.terminal import console
 
-FOLDED = ("paper", "sets")
+FOLDED = ("paper", "sets", "title", "what")
 
 
 def show(rows: list[dict[str, Any]], as_json: bool) -> int:
@@ -17,9 +17,10 @@ def show(rows: list[dict[str, Any]], as_json: bool) -> int:
     if as_json:
         print(json.dumps(rows))
         return 0
+    names = list(dict.fromkeys(name for row in rows for name in row))
     table = Table(box=None, padding=(0, 1), header_style="bold")
-    cells = [[_text(name, value) for name, value in row.items()] for row in rows]
-    for name, column in zip(rows[0], zip(*cells, strict=True), strict=True):
+    cells = [[_text(name, row.get(name, "")) for name in names] for row in rows]
+    for name, column in zip(names, zip(*cells, strict=True), strict=True):
         # On a narrow terminal headings and lists fold, and titles of papers; names do not.
         words = 0 if name in FOLDED else max(map(len, column))
         width = max(words, *map(len, name.split("_")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any, Literal, NamedTuple
 
 from reprise.core.critic import Critic, HybridCritic
@@ -17,6 +18,7 @@ from reprise.methods.mamba import mamba
 from reprise.methods.multipolar import multipolar
 from reprise.methods.qmp import qmp
 from reprise.methods.skills import skills
+from reprise.plugins import Entry, MethodRow, added, call
 from reprise.tasks import Task
 from reprise.training.schedule import Schedule
 
@@ -31,6 +33,8 @@ class Row(NamedTuple):
     paper: str
     fixed: frozenset[str] = frozenset()
     """Fields of its critic that no preset changes."""
+    package: str = "reprise"
+    """Where it comes from."""
 
 
 def scratch(h: int = 50, c: float = 10.0) -> Method:
@@ -63,6 +67,29 @@ ABLATIONS: dict[str, Row] = {
         _smec.handback, "reprise, docs/decisions/0016-handback.md", frozenset({"handback"})
     ),
 }
+
+
+@cache
+def rows() -> dict[str, Row]:
+    """Every method by name: ours, and what installed packages add."""
+    ours = METHODS | ABLATIONS
+    return ours | {
+        name: Row(partial(_built, name, entry), entry.value.paper, package=entry.package)
+        for name, entry in added("method", lambda registry: registry.methods, ours).items()
+    }
+
+
+def _built(name: str, entry: Entry[MethodRow], h: int, c: float) -> Method:
+    """A plugin's method, or one line about the plugin."""
+    return call(entry.package, f"method {name!r}", lambda: entry.value.build(h, c), Method)
+
+
+def _row(name: str) -> Row:
+    """A line of the table; plugins are only asked for what is not ours."""
+    known = METHODS | ABLATIONS
+    if name not in known and name not in (known := rows()):
+        raise unknown("method", name, known)
+    return known[name]
 
 
 class Setup(NamedTuple):
@@ -133,16 +160,14 @@ def prepare(
     h, the discount and the range of rewards are those of an action that is held as long as the
     preset says, or for `action_repeat` steps.
     """
-    rows = METHODS | ABLATIONS
-    if name not in rows:
-        raise unknown("method", name, rows)
+    row = _row(name)
     sizes = dict(_PAPER) if preset == "paper" else _SMALL | dict(task.small)
     if action_repeat is not None:
         sizes |= {"action_repeat": action_repeat}
     task = task.repeated(sizes["action_repeat"])
     sizes |= {"discount": round(sizes["discount"] ** task.repeat, 6)}
-    method, fixed = rows[name].build(task.h, task.c), rows[name].fixed
-    own = {key: value for key, value in sizes.items() if key not in fixed}
+    method = row.build(task.h, task.c)
+    own = {key: value for key, value in sizes.items() if key not in row.fixed}
     critic = _critic(method.critic, own, task)
     actor = replace(method.actor, hidden=sizes["hidden"]).after_warmup(sizes["warmup"])
     method = replace(

@@ -3,21 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from reprise.io import files
 from reprise.io.errors import PolicyFileError, UserError
+from reprise.plugins import Entry, PluginFault, added, call
 from reprise.priors import adapter
 from reprise.priors.formats import code, onnx, sb3, scripted
+from reprise.priors.formats.code import habit
 from reprise.priors.formats.own import Policy, load
 from reprise.priors.library import Priors
-from reprise.priors.prior import Foreign
+from reprise.priors.prior import Foreign, ForeignCard
 from reprise.priors.shipped import members, zoo
-from reprise.priors.source import shown
+from reprise.priors.source import read, shown
 
 Found = Policy | Foreign
 FORMS = "zoo:<name>, run:<folder>, metaworld:<task>, a policy's file or folder, or a folder of them"
+
+
+FORMATS = {
+    ".json": "reprise's own: a folder with policy.json and policy.safetensors",
+    ".zip": "Stable-Baselines3: SAC, TD3, DDPG, PPO, A2C",
+    ".onnx": "ONNX: a model from observations to actions",
+    ".py": "Python with a function `policy`, run only with --trust-code",
+}
+"""The formats of ours, by the ends of their files' names."""
+
+
+@cache
+def added_formats() -> dict[str, Entry[Callable[[bytes], Any]]]:
+    """The formats that installed packages add, by suffix."""
+    taken = {*FORMATS, ".safetensors"}
+    return added("prior format", lambda registry: registry.formats, taken)
 
 
 def resolve(refs: Sequence[str], *, task: str = "", trust_code: bool = False) -> Priors:
@@ -71,7 +92,22 @@ def _open(path: Path, trusted: bool) -> Found | None:
     if path.suffix == ".onnx":
         model = onnx.load(path)
         return _adapted(Foreign(model.card, model.act), beside)
-    return code.from_file(path, trusted=trusted) if path.suffix == ".py" else None
+    if path.suffix == ".py":
+        return code.from_file(path, trusted=trusted)
+    return _adapted(_added(path), beside) if path.suffix in added_formats() else None
+
+
+def _added(path: Path) -> Found:
+    """A prior in a plugin's format, which is given the bytes and never the path."""
+    package, load = added_formats()[path.suffix]
+    data, name = read(path), shown(path)
+    try:
+        made = call(package, f"format {path.suffix!r}", lambda: load(data), object)
+    except PluginFault as fault:
+        raise PolicyFileError(f"{name} cannot be read: {fault}") from fault
+    act, sizes = habit(made, name)
+    kind = path.suffix.removeprefix(".")
+    return Foreign(ForeignCard(path.stem, kind, files.sha256(data), *sizes), act)
 
 
 def _adapted(prior: Found, path: Path) -> Found:

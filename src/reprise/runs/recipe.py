@@ -11,6 +11,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 from reprise.core.method import Method
 from reprise.io import files
 from reprise.io.errors import UserError, require, unknown
+from reprise.plugins import installed
 from reprise.priors import PriorRecord, Priors, resolve
 from reprise.training.schedule import Schedule
 
@@ -100,11 +101,7 @@ def _object(kind: type[T], record: Any, where: str) -> T:
     """A dataclass or named tuple; an abstract one says which of its subclasses it is."""
     if not isinstance(record, dict):
         raise _mismatch(where, record, kind.__name__)
-    family = {cls.__name__: cls for cls in (kind, *_family(kind))}
-    named: Any = record.get("kind", kind.__name__)
-    if named not in family:
-        raise unknown(f"kind in {where}", str(named), family)
-    cls = family[named]
+    cls = _class(kind, record.get("kind", kind.__name__), where)
     hints = get_type_hints(cls)
     known = _field_names(cls)
     given: dict[str, Any] = {key: value for key, value in record.items() if key != "kind"}  # pyright: ignore
@@ -114,6 +111,24 @@ def _object(kind: type[T], record: Any, where: str) -> T:
     if missing := [name for name, required in known.items() if required and name not in given]:
         raise UserError(f"{where} lacks {', '.join(missing)}")
     return cls(**{n: decode(hints[n], v, f"{where}.{n}") for n, v in given.items()})  # pyright: ignore
+
+
+def _class(kind: Any, named: Any, where: str) -> Any:
+    """The one class of that name; plugins are loaded because they are installed, not named."""
+    if not (found := _called(kind, named)):
+        installed()
+        found = _called(kind, named)
+    if not found:
+        known = (cls.__name__ for cls in (kind, *_family(kind)))
+        raise unknown(f"kind in {where}", str(named), known)
+    if len(found) > 1:
+        homes = " and ".join(cls.__module__ for cls in found)
+        raise UserError(f"kind {named!r} in {where} is a class of {homes}; rename one of them")
+    return found[0]
+
+
+def _called(kind: Any, name: Any) -> list[Any]:
+    return [cls for cls in dict.fromkeys((kind, *_family(kind))) if cls.__name__ == name]
 
 
 def _field_names(cls: Any) -> dict[str, bool]:

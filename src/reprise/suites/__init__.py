@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reprise.suites.continual import sequence
-from reprise.suites.figures import FIGURES, suite
+from reprise.suites.figures import FIGURES, added_suites, suite, title
 from reprise.suites.forecast import Estimate, calibration, ends, estimate, finish
 from reprise.suites.play import jobs, play
 from reprise.suites.record import folder_of, load
@@ -18,6 +18,7 @@ __all__ = [
     "Library",
     "Scale",
     "Suite",
+    "added_suites",
     "calibration",
     "cell_name",
     "ends",
@@ -29,4 +30,5 @@ __all__ = [
     "play",
     "sequence",
     "suite",
+    "title",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from reprise.core.method import Method
@@ -12,6 +12,7 @@ from reprise.core.values import Scalar
 from reprise.io.errors import unknown
 from reprise.methods import METHODS
 from reprise.methods.smec import sampled
+from reprise.plugins import Entry, PluginFault, added, call
 from reprise.priors.shipped import SETS, members
 from reprise.suites.continual import sequence
 from reprise.suites.grid import Tune, Variant, grid, plain
@@ -191,7 +192,9 @@ def _scheduled(cell: Cell, **changes: float) -> Cell:
     return replace(cell, run=replace(cell.run, schedule=schedule))
 
 
-FIGURES: dict[str, Callable[[Scale, Choice], list[Cell]]] = {
+Build = Callable[..., list[Cell]]
+"""From a scale and a choice to cells."""
+FIGURES: dict[str, Build] = {
     "main": main,
     "point": point,
     "ablation-evaluation": partial(ablation, variant="single-value", tasks=7),
@@ -213,8 +216,7 @@ FIGURES: dict[str, Callable[[Scale, Choice], list[Cell]]] = {
 
 def suite(name: str, scale: Scale, choice: Choice = EVERYTHING, **options: str) -> Suite:
     """A suite by name, or the part of it that somebody chose; `options` are the figure's own."""
-    build = FIGURES[name]
-    says = getattr(build, "func", build).__doc__ or ""
+    build = FIGURES[name] if name in FIGURES else _added(name)
     cells = [_long(cell, choice.steps) for cell in build(scale, choice, **options)]
     labels, methods = {cell.label for cell in cells}, {cell.run.name for cell in cells}
     for line in choice.methods:
@@ -224,8 +226,36 @@ def suite(name: str, scale: Scale, choice: Choice = EVERYTHING, **options: str) 
     asked = set(choice.methods) or labels
     wanted, whole = asked & labels, asked - labels
     chosen = (cell for cell in cells if cell.label in wanted or cell.run.name in whole)
-    title = says.partition("\n")[0].removesuffix(".")
-    return Suite(name, title, scale.name, tuple(chosen))
+    return Suite(name, title(build), scale.name, tuple(chosen))
+
+
+def title(build: Callable[..., Any]) -> str:
+    """The first line of what a suite says about itself."""
+    says = getattr(build, "func", build).__doc__ or ""
+    return says.strip().partition("\n")[0].removesuffix(".")
+
+
+@cache
+def added_suites() -> dict[str, Entry[Callable[..., Any]]]:
+    """The suites that installed packages add."""
+    return added("suite", lambda registry: registry.suites, FIGURES)
+
+
+def _added(name: str) -> Build:
+    """A plugin's suite."""
+    if name not in added_suites():
+        raise unknown("suite", name, [*FIGURES, *added_suites()])
+    package, build = added_suites()[name]
+
+    def cells(scale: Scale, choice: Choice) -> list[Cell]:
+        made = call(package, f"suite {name!r}", lambda: list(build(scale, choice)), list)
+        if wrong := [cell for cell in made if not isinstance(cell, Cell)]:
+            kind = type(wrong[0]).__name__
+            raise PluginFault(f"suite {name!r} of package {package!r} has a {kind}, not only Cells")
+        return made
+
+    cells.__doc__ = build.__doc__
+    return cells
 
 
 def _long(cell: Cell, steps: int | None) -> Cell:

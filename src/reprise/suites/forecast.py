@@ -40,7 +40,8 @@ TIMES = {
     "skills": 1.815,
 }
 """The same for each method as a multiple of Scratch's: results/cost.csv, kind `cycle`, with three
-priors and three layers of 400; with two of 128 and four priors SMEC's was 1.345."""
+priors and three layers of 400; with two of 128 and four priors SMEC's was 1.345.
+A method that nobody has measured counts as SMEC."""
 START = 18.0
 """Seconds before a run's first update, imports and compilation: 12 of Scratch and 22 of SMEC were
 seen once."""
@@ -74,7 +75,7 @@ def _learning(cell: Cell) -> float:
     """Scratch's cost with networks of about this size, times the method's multiple."""
     wanted = _products(cell.run.method.critic.hidden)
     nearest = min(SCRATCH, key=lambda hidden: abs(_products(hidden) - wanted))
-    return SCRATCH[nearest] * TIMES[cell.run.name.partition("/")[0]]
+    return SCRATCH[nearest] * TIMES.get(cell.run.name.partition("/")[0], TIMES["smec"])
 
 
 def _products(hidden: tuple[int, ...]) -> int:

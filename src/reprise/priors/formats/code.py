@@ -67,11 +67,11 @@ def _made(module: ModuleType, factory: str, ref: str, name: str) -> Foreign:
     except Exception as error:
         raise UserError(f"prior {ref!r}: {type(error).__name__}: {error}") from error
     digest = files.sha256(Path(str(module.__file__)).read_bytes()) if module.__file__ else ""
-    act, sizes = _habit(made, ref)
+    act, sizes = habit(made, ref)
     return Foreign(ForeignCard(name, "python", digest, *sizes), act)
 
 
-def _habit(made: Any, ref: str) -> tuple[Callable[[np.ndarray], Any], tuple[int, int]]:
+def habit(made: Any, ref: str) -> tuple[Callable[[np.ndarray], Any], tuple[int, int]]:
     """How to ask it, and its sizes."""
     if hasattr(made, "predict") and hasattr(made, "action_space"):
         low, high = np.float32(made.action_space.low), np.float32(made.action_space.high)

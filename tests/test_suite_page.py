@@ -21,6 +21,7 @@ from reprise.findings import published
 from reprise.findings.gather import gather
 from reprise.findings.gathered import HEAD, Gathered
 from reprise.pages import suite as atlas
+from reprise.pages.frame import shell
 from reprise.pages.suite import (
     claims,
     curves,
@@ -262,7 +263,7 @@ def test_the_page_needs_nothing_else_and_runs_only_its_own_scripts(written: Path
 def test_a_policy_called_script_is_only_text(tmp_path: Path) -> None:
     folder = suite(tmp_path, odd=SCRIPT)
     found = content(gather(folder))
-    page = atlas.shell(found)
+    page = shell(found)
     assert "<script>alert" not in page and "alert(1)&lt;/script&gt;" in page
     assert page.count("</script>") == 3
     names = {t["name"] for f in found.figures.values() for t in f["data"] if "name" in t}

@@ -18,7 +18,7 @@ from reprise.io.errors import UserError
 from reprise.runs.schema import TABLES
 
 if TYPE_CHECKING:
-    from reprise.pages.suite import Content
+    from reprise.pages.frame import Content
 
 HOST = "127.0.0.1"
 FILES = ("run.json", "manifest.json", *(table.file for table in TABLES), "failure.txt",
@@ -128,7 +128,7 @@ def serve(watch: Watch, port: int = 0) -> Server:
 
 
 def _whole(watch: Watch) -> tuple[str, bytes]:
-    from reprise.pages.suite import shell
+    from reprise.pages.frame import shell
 
     made = watch.content()
     return "text/html; charset=utf-8", shell(made.content, made.version).encode()

@@ -13,7 +13,7 @@ from reprise.tasks import Picture, Task
 from reprise.training.evaluate import Act
 
 if TYPE_CHECKING:
-    from reprise.pages.suite import Content
+    from reprise.pages.frame import Content
 
 NEEDED = ("pandas", "scipy", "matplotlib", "plotly", "jinja2")
 
@@ -76,10 +76,6 @@ def run_content(runs: Sequence[Path], picture: Picture | None) -> Content:
     """What a page about runs shows now."""
     require_extra("reports")
     from reprise.findings.tables import load
-    from reprise.pages.run.page import render
-    from reprise.pages.suite import Content
+    from reprise.pages.run.page import content
 
-    page = render([load(run) for run in runs], picture)
-    # Names are escaped, so these marks are in the page once.
-    main = page.partition("<main>")[2].rpartition("</main>")[0]
-    return Content(", ".join(run.name for run in runs), main, {})
+    return content([load(run) for run in runs], picture)

@@ -12,9 +12,10 @@ from reprise.io.errors import UserError
 from reprise.io.files import make_folder, write_bytes, write_text
 from reprise.pages.crowd import cast
 from reprise.pages.drawing import png as as_png
+from reprise.pages.frame import shell
 from reprise.pages.palette import colors
 from reprise.pages.run.figures import learning_curve
-from reprise.pages.run.page import own_picture, render
+from reprise.pages.run.page import content, own_picture
 from reprise.pages.run.panels import PANELS, Scene
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def write(
         raise UserError("a report needs at least one run folder")
     runs = [load(folder) for folder in folders]
     make_folder(out.parent)
-    write_text(out, render(runs, picture))
+    write_text(out, shell(content(runs, picture)))
     if png is not None:
         write_pictures(runs, png, picture)
     return out

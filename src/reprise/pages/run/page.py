@@ -1,4 +1,4 @@
-"""One run or several as a single HTML page that needs nothing but itself."""
+"""What a page says about one run or several: figures as SVG, cards and numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from reprise.findings.tables import RunTables, compare, numbers, titles
@@ -14,6 +13,7 @@ from reprise.pages import wording
 from reprise.pages.cards import Card, PriorCard, headline, honesty, prior_cards
 from reprise.pages.crowd import cast
 from reprise.pages.drawing import svg
+from reprise.pages.frame import Content, fragment
 from reprise.pages.palette import colors
 from reprise.pages.run.figures import learning_curve
 from reprise.pages.run.panels import LEARNING_CAPTION, PANELS, Scene
@@ -47,8 +47,8 @@ class Section(NamedTuple):
     manifest: str
 
 
-def render(runs: Sequence[RunTables], picture: Picture | None) -> str:
-    """The page; several runs are compared first and then shown one by one."""
+def content(runs: Sequence[RunTables], picture: Picture | None) -> Content:
+    """Several runs are compared first and then shown one by one."""
     paint = colors(cast(runs))
     names = titles(runs)
     sections = [
@@ -56,16 +56,10 @@ def render(runs: Sequence[RunTables], picture: Picture | None) -> str:
         for place, (name, run) in enumerate(zip(names, runs, strict=True), 1)
     ]
     several = len(runs) > 1
-    # Escaping is on for everything; only figures pass, and their text was escaped as XML.
-    environment = Environment(
-        loader=PackageLoader("reprise.pages.run", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("page.html.jinja").render(
-        tasks=sorted({str(run.recipe.get("task", "unknown task")) for run in runs}),
+    tasks = sorted({str(run.recipe.get("task", "unknown task")) for run in runs})
+    main = fragment(
+        "run.html.jinja",
+        tasks=tasks,
         sections=sections,
         several=several,
         overlay=_overlay(runs, paint) if several else None,
@@ -73,6 +67,7 @@ def render(runs: Sequence[RunTables], picture: Picture | None) -> str:
         comparison=_comparison(runs) if several else [],
         evaluation_columns=EVAL.single,
     )
+    return Content(", ".join(tasks), main, {})
 
 
 def _overlay(runs: Sequence[RunTables], paint: Mapping[str, str]) -> Markup:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from reprise.findings.gather import gather
 from reprise.io.files import make_folder, write_text
+from reprise.pages.frame import shell
 from reprise.pages.suite import printed
-from reprise.pages.suite.page import Content, content, shell
+from reprise.pages.suite.page import content
 from reprise.pages.suite.panels import panels, runs
 
-__all__ = ["Content", "content", "shell", "write"]
+__all__ = ["content", "write"]
 
 
 def write(

@@ -1,21 +1,15 @@
-"""Suites as one HTML page that needs nothing but itself: Plotly is inside."""
+"""What a page says about suites: the sections, and the figures in them."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 import pandas as pd
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
 from reprise.findings.gathered import Gathered
 from reprise.pages.canvas import policy_label
 from reprise.pages.cards import Card
+from reprise.pages.frame import Content, fragment
 from reprise.pages.suite import interactive
 from reprise.pages.suite.chart import Chart, Lines, Mark, Panel, Table, Timeline, legend
 from reprise.pages.suite.panels import missing, panels, runs
@@ -27,14 +21,6 @@ LONG = 44
 """Characters from which a cell is broken into lines."""
 WHOLE = ("step", "steps", "runs", "seed", "tasks", "begin", "end", "steps_to_90", "runs_at_90",
          "first_success_step", "seconds")  # fmt: skip
-
-
-class Content(NamedTuple):
-    """What changes while a suite is going."""
-
-    title: str
-    main: str
-    figures: dict[str, Any]
 
 
 class Plot(NamedTuple):
@@ -62,50 +48,13 @@ def content(found: Gathered, sections: list[Panel] | None = None) -> Content:
     shown = [(panel, [_view(panel, i, figures) for i in range(len(panel.views))],
               [_table(table) for table in panel.tables]) for panel in sections]  # fmt: skip
     absent = missing(found)
-    main = _environment().get_template("suite.html.jinja").render(
-        suite=found.suite, beside=int(found.cells["suites"].eq("").sum()), sections=shown,
-        cards=_cards(found), all_runs=_table(runs(found)),
+    main = fragment(
+        "suite.html.jinja", suite=found.suite, sections=shown,
+        beside=int(found.cells["suites"].eq("").sum()), cards=_cards(found),
+        all_runs=_table(runs(found)),
         missing=_table(Table("", "", absent[["cell", "state", "step", "steps", "failure"]])),
     )  # fmt: skip
     return Content(f"{found.suite['name']} ({found.suite['scale']})", main, figures)
-
-
-def shell(body: Content, live: str = "") -> str:
-    """The whole page around some content; `live` is its version if it follows what is served."""
-    names = ["suite.js"] if body.figures or live else []
-    scripts = [_source(name) for name in [*names, *(["live.js"] if live else [])]]
-    if body.figures or live:
-        scripts.insert(0, get_plotlyjs())
-    return _environment().get_template("shell.html.jinja").render(
-        title=body.title, main=Markup(body.main), figures=Markup(_json(body.figures)),
-        scripts=[Markup(script) for script in scripts], live=live,
-        hashes=" ".join(f"'sha256-{_digest(script)}'" for script in scripts) or "'none'",
-    )  # fmt: skip
-
-
-def _environment() -> Environment:
-    # Escaping is on for everything; only what was rendered or encoded here passes.
-    places = [PackageLoader("reprise.pages.suite", "."), PackageLoader("reprise.pages.run", ".")]
-    return Environment(
-        loader=ChoiceLoader(places), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-
-
-def _source(name: str) -> str:
-    return (files("reprise.pages.suite") / name).read_text(encoding="utf-8")
-
-
-def _digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def _json(record: Any) -> str:
-    """JSON that no name in it can end early: nothing in it looks like a tag."""
-    dumped = json.dumps(record, separators=(",", ":"))
-    for sign in "<>&":
-        dumped = dumped.replace(sign, f"\\u{ord(sign):04x}")
-    return dumped
 
 
 def _view(panel: Panel, place: int, figures: dict[str, Any]) -> View:

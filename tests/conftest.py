@@ -8,6 +8,7 @@ import itertools
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 os.environ["NPROC"] = "1"
@@ -52,6 +53,23 @@ SLOW = ("test_suite_runs", "test_resume", "test_every_method")
 """Modules of minutes: whoever begins with them does not end alone with one of them."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The slow modules first, everything else in its order."""
-    items.sort(key=lambda item: item.path.stem not in SLOW)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The slow modules first, everything else in its order; last where time is short."""
+    slow_first = config.getoption("--within") is None
+    items.sort(key=lambda item: (item.path.stem in SLOW) != slow_first)
+
+
+BEGAN = time.monotonic()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--within 120`: what has not begun after two minutes is left out."""
+    parser.addoption("--within", type=float, help="seconds after which no further test begins")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave out what comes too late, before anything is prepared for it."""
+    within = item.config.getoption("--within")
+    if within is not None and time.monotonic() - BEGAN > within:
+        pytest.skip("the time of --within is over")

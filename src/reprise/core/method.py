@@ -38,6 +38,15 @@ def unpacked(rows: Rows) -> Transition:
     return batch._replace(best=best, ahead=rows.ahead)
 
 
+def settled(agent: Agent) -> Agent:
+    """The same agent in arrays of a fixed type, as an update returns them.
+
+    JAX calls the type of an array weak if it came from a plain number; a function that is given
+    weak ones first and others later is compiled twice.
+    """
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf, leaf.dtype), agent)
+
+
 @dataclass(frozen=True)
 class Method:
     """How it evaluates, how it improves, how it behaves."""
@@ -77,7 +86,8 @@ class Method:
         parts: Any = (critic, actor, log_alpha)
         optim: Any = tuple(adam.init(part) for part in parts)
         planner = self.planner.init(k_planner, spec)
-        return Agent(actor, critic, target, log_alpha, planner, optim, jnp.zeros((), jnp.int32))
+        step = jnp.zeros((), jnp.int32)
+        return settled(Agent(actor, critic, target, log_alpha, planner, optim, step))
 
     def at(self, updates: int) -> Method:
         """The method in force after so many updates: some choices begin late."""

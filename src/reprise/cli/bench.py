@@ -21,25 +21,25 @@ SIZES = "metaworld/push-wall"
 
 @dataclass(frozen=True)
 class Bench:
-    """Measure speed, memory and what priors cost, beside the peers that are installed."""
+    """Measure speed, memory and the cost of priors, next to other libraries if installed."""
 
     parts: tuple[Part, ...] = PARTS
-    """What to measure: updates (and peers, and the share of the machine's peak), steps (whole
-    trainings), environments, shares (of a training's time), pair (two trainings at once)."""
+    """What to measure. updates: learning steps, also of other libraries. steps: whole trainings.
+    environments: simulators alone. shares: where the time goes. pair: two trainings at once."""
     task: str = "pointmaze/two"
-    """Where trainings are measured."""
+    """Task on which trainings are measured."""
     priors: tuple[str, ...] = ("zoo:pointmaze",)
-    """The policies they reuse, repeated where more are asked for."""
+    """The priors they reuse; they are repeated where more are needed."""
     preset: Preset = "small"
-    """Networks: small for one machine, paper for the paper's."""
+    """Network sizes: small, or those of the paper."""
     rounds: int = 5
-    """Turns of each contestant; medians over them are shown."""
+    """Number of repetitions; medians are shown."""
     counts: tuple[int, ...] = (0, 3, 8, 16, 64)
-    """Numbers of priors for SMEC."""
+    """Numbers of priors to measure SMEC with."""
     heads_per_row: int = 1
-    """Prior heads per transition where they are sampled."""
+    """Number of prior heads per transition where they are sampled."""
     quick: bool = False
-    """A minute instead of many: few rounds, short turns, three priors. The numbers are rough."""
+    """Take about a minute: few rounds and three priors. The numbers are rough."""
     json: bool = False
     """Print JSON."""
 

@@ -24,18 +24,19 @@ FILMED = 3
 
 @dataclass(frozen=True)
 class Evaluate:
-    """Play a run's task policy, deterministic and alone."""
+    """Play episodes with the policy that a run learned, without noise and without priors."""
 
     run: tyro.conf.Positional[Path]
-    """The run's folder."""
+    """Folder of the run."""
     episodes: int = 20
-    """Episodes to play."""
+    """Number of episodes."""
     video: bool = False
-    """Write video.gif, the first three episodes, into the run's folder."""
+    """Save the first three episodes as video.gif in the run's folder."""
     trust_code: bool = False
-    """Run priors that are code, if the task policy is built of them; what runs is printed."""
+    """Allow priors that are Python code to run, for methods whose learned policy still needs
+    its priors; each file that is run is printed."""
     seed: int | None = None
-    """Seed of the episodes; the run's if not given."""
+    """Random seed of the episodes; by default that of the run."""
     json: bool = False
     """Print the result as JSON."""
 

@@ -26,7 +26,7 @@ CHOICES = ("critic", "actor", "planner")
 
 @dataclass(frozen=True)
 class Tasks:
-    """List the tasks (any Gymnasium environment is gym/<id> besides)."""
+    """List the tasks. Any installed Gymnasium environment is also a task, gym/<id>."""
 
     json: bool = False
     """Print JSON."""
@@ -67,7 +67,7 @@ def tolerant(package: str, what: str) -> Generator[None]:
 
 @dataclass(frozen=True)
 class Methods:
-    """List the methods: how each evaluates, improves and behaves."""
+    """List the methods and the three choices each consists of."""
 
     json: bool = False
     """Print JSON."""
@@ -86,7 +86,7 @@ def methods(options: Methods) -> int:
 
 @dataclass(frozen=True)
 class Suites:
-    """List the suites: the runs behind each figure, and what plugins add."""
+    """List the suites of experiments."""
 
     json: bool = False
     """Print JSON."""
@@ -102,7 +102,7 @@ def suites_list(options: Suites) -> int:
 
 @dataclass(frozen=True)
 class Formats:
-    """List the formats that priors may have."""
+    """List the file formats in which priors can be read."""
 
     json: bool = False
     """Print JSON."""
@@ -118,7 +118,7 @@ def formats(options: Formats) -> int:
 
 @dataclass(frozen=True)
 class Priors:
-    """List the policies that are shipped (zoo:<name>)."""
+    """List the policies that ship with reprise (zoo:<name>)."""
 
     json: bool = False
     """Print JSON."""
@@ -138,16 +138,17 @@ def _facts(card: Card) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Build:
-    """Train a shipped set of priors again; an interrupted build continues."""
+    """Retrain a set of the shipped priors. An interrupted build continues."""
 
     name: tyro.conf.Positional[str]
-    """Which set: pointmaze, metaworld, antmaze."""
+    """Which set: pointmaze, metaworld or antmaze."""
     out: Path = Path("priors")
-    """Where the policies go."""
+    """Folder in which to save the policies."""
     by: Literal["dagger", "sac"] | None = None
-    """How: from scripted experts, or without any help. By default, experts where there are some."""
+    """How to train: from scripted experts (dagger) or from scratch (sac). By default dagger if
+    there are experts."""
     seed: int = 0
-    """Seed of the trainings."""
+    """Random seed."""
     json: bool = False
     """Print JSON."""
 

@@ -95,5 +95,5 @@ def _overview(commands: Mapping[str, Command]) -> int:
     for name, command in commands.items():
         table.add_row(f"reprise {name}", (command.options.__doc__ or "").partition("\n")[0])
     screen.print(table)
-    screen.print("\n`reprise COMMAND --help` shows the options of a command.")
+    screen.print("\n`reprise COMMAND --help` explains a command and its options.")
     return 0

@@ -26,18 +26,18 @@ SIZES = ("obs_dim", "action_dim")
 
 @dataclass(frozen=True)
 class Check:
-    """Try priors on a task before spending a million steps: sizes, success, speed, faults."""
+    """Test priors alone on a task before training: sizes, success, speed, faults."""
 
     priors: tyro.conf.Positional[tuple[str, ...]]
-    """Prior references: zoo:<name>, run:<folder>, a policy or a folder of them."""
+    """The priors: policy files, folders of them, zoo:<name> or run:<folder>."""
     task: str
     """Task id."""
     episodes: int = 20
-    """Episodes each prior plays alone."""
+    """Number of episodes per prior."""
     seed: int = 0
-    """Seed of the episodes."""
+    """Random seed of the episodes."""
     trust_code: bool = False
-    """Run the Python code of priors that are code; what runs is printed."""
+    """Allow priors that are Python code to run; each file that is run is printed."""
     json: bool = False
     """Print JSON."""
 
@@ -94,14 +94,14 @@ def _microseconds(act: Act, obs_dim: int) -> float:
 
 @dataclass(frozen=True)
 class Export:
-    """Write a run's learned policy (or any network prior) as files of its own."""
+    """Save a run's learned policy, or another network prior, as a file to use elsewhere."""
 
     policy: tyro.conf.Positional[str]
-    """A run's folder, or a prior reference that names one policy."""
+    """Folder of a run, or a reference to one prior."""
     to: Literal["safetensors", "onnx"] = "safetensors"
-    """Format: our own policy folder, or an ONNX model that gives actions in [-1, 1]."""
+    """Format: a policy folder of reprise, or an ONNX model that outputs actions in [-1, 1]."""
     out: Path | None = None
-    """Where it goes; <name> or <name>.onnx in this folder if not given."""
+    """Where to save it; by default <name> or <name>.onnx in the current folder."""
     json: bool = False
     """Print JSON."""
 

@@ -22,14 +22,15 @@ from reprise.tasks import Picture, picture
 
 @dataclass(frozen=True)
 class Demo:
-    """Learn a maze twice, with four old policies and without, and compare."""
+    """Learn a maze twice, with and without four old policies, and compare."""
 
     out: Path = Path("runs/demo")
-    """Folder of both runs and their report; an interrupted demo continues there."""
+    """Folder for both runs and their report. An interrupted demo continues there."""
     steps: int = 35_000
-    """Environment steps of each run. SMEC holds the maze by then in most seeds, not in all."""
+    """Number of environment steps of each run. By then SMEC has solved the maze for most seeds,
+    but not for all."""
     seed: int = 1
-    """Seed of both runs."""
+    """Random seed of both runs."""
 
 
 def demo(options: Demo) -> int:
@@ -39,18 +40,18 @@ def demo(options: Demo) -> int:
 
 @dataclass(frozen=True)
 class Report:
-    """Write one page about some runs, or about suites, their results and runs beside them."""
+    """Write a report, as one page, about any mix of runs, suites and saved results."""
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
-    """Folders of runs, suites and results in any mix; all may be unfinished."""
+    """Folders of runs, suites or results. They may be unfinished."""
     out: Path = Path("report.html")
-    """The page, one self-contained file."""
+    """File to write: a page that needs no other files."""
     png: Path | None = None
-    """For runs alone: also write every figure as a PNG into this folder."""
+    """For runs only: also save every figure as PNG in this folder."""
     csv: Path | None = None
-    """With a suite: also write every table of the page as a CSV into this folder."""
+    """For suites: also save every table of the page as CSV in this folder."""
     figures: Path | None = None
-    """With a suite: also write every figure as PDF and PNG into this folder."""
+    """For suites: also save every figure as PDF and PNG in this folder."""
 
 
 def report(options: Report) -> int:
@@ -89,12 +90,12 @@ def _given(folders: tuple[Path, ...], command: str) -> Given:
 
 @dataclass(frozen=True)
 class Watch:
-    """Serve the page of some runs or suites on this machine while they are going."""
+    """Show a live report in the browser while runs or suites are in progress."""
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
-    """Folders of runs, suites and results in any mix."""
+    """Folders of runs, suites or results."""
     port: int = 0
-    """Port on loopback; a free one if 0."""
+    """Local port to listen on; 0 picks a free one."""
 
 
 def watch(options: Watch) -> int:

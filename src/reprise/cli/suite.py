@@ -43,30 +43,31 @@ class Launching:
     """Where and how many runs at a time."""
 
     scale: Size = "small"
-    """smoke: minutes, only to see everything work. small: one machine, a night. paper: the paper's
-    steps, networks, tasks and seeds."""
+    """How much to run. smoke: minutes, only to check that everything works. small: a night on one
+    machine. paper: the steps, networks, tasks and seeds of the paper."""
     jobs: int | None = None
-    """Runs at a time, one thread each; all cores if not given, but 1 for suite cost."""
+    """Number of runs at a time, with one thread each; by default one per core, but 1 for suite
+    `cost`."""
     ray: str | None = None
-    """Address of a Ray cluster, or `local` to start one on this machine's loopback."""
+    """Address of a Ray cluster, or `local` to start one on this machine."""
     out: Path | None = None
-    """The suite's folder; runs/<name>-<scale> if not given. A stopped suite continues there."""
+    """Folder of the suite; by default runs/<name>-<scale>. A suite that was stopped continues."""
     dry_run: bool = False
-    """Only show the runs and the hours that they should take."""
+    """Start nothing; only list the runs and estimate how long they take."""
     calibrate: bool = False
-    """In a dry run: measure this machine for two seconds and scale the recorded costs by it."""
+    """In a dry run: spend two seconds measuring this machine, for a better estimate."""
     results: Path | None = None
-    """Also keep what was found as CSV files in this folder, beside what is there already; a run
-    that is there, complete and by the same recipe, is not made again."""
+    """Also save the results as CSV files in this folder, next to those that are there already.
+    Runs that are already there, complete and with the same settings, are not repeated."""
     seeds: int | None = None
-    """How many, with seeds 0, 1, ...; the scale's number if not given."""
+    """Number of seeds (0, 1, ...); by default that of the scale."""
     steps: int | None = None
-    """Environment steps of each run; the scale's if not given."""
+    """Number of environment steps of each run; by default that of the scale."""
     hours: float | None = None
-    """Stop after this time, and make the most telling runs first: one seed of everything, then
-    further seeds where it is still open who is better. The same command goes on."""
+    """Stop after this many hours. The most informative runs come first: one seed of everything,
+    then more seeds where it is undecided which method is better. The same command continues."""
     json: bool = False
-    """Print the answer as JSON."""
+    """Print the result as JSON."""
 
     def __post_init__(self) -> None:
         limits = ("jobs", "seeds", "steps", "hours")
@@ -92,16 +93,16 @@ class Launching:
 
 @dataclass(frozen=True)
 class Suite(Launching):
-    """Make all runs behind a figure or table of the paper."""
+    """Run the experiments behind a figure or table of the paper."""
 
     name: tyro.conf.Positional[str] = ""
     """main, point, ablation-evaluation, ablation-horizon, ablation-ucb, sensitivity-h,
     sensitivity-c, random, prior-sets, utilisation, value-accuracy, cost, sampled-heads,
-    backbone, continual, zero-shot, or a plugin's (`reprise suites list`)."""
+    backbone, continual, zero-shot, or one from a plugin. `reprise suites list` explains them."""
     tasks: tuple[str, ...] = ()
-    """These tasks instead of the suite's own."""
+    """Use these tasks instead of those of the suite."""
     methods: tuple[str, ...] = ()
-    """Only these lines of the suite, by label or method (`--dry-run` shows them)."""
+    """Run only these lines of the suite, named by label or method; a dry run lists them."""
 
     @property
     def limit(self) -> int | None:
@@ -120,12 +121,12 @@ def suite(options: Suite) -> int:
 
 @dataclass(frozen=True)
 class Continual(Launching):
-    """Learn tasks one after another, each with the policies learned before it."""
+    """Learn several tasks in a row, each with the policies learned before it as priors."""
 
     tasks: tyro.conf.Positional[tuple[str, ...]] = ()
-    """Task ids in order; the paper's six of Meta-World if none is given."""
+    """Task ids, in order; by default the six Meta-World tasks of the paper."""
     method: str = "smec"
-    """Method name (`reprise methods list`); Scratch is run beside it."""
+    """Name of the method; scratch is run as well, for comparison."""
 
 
 def continual(options: Continual) -> int:

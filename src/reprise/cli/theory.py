@@ -15,12 +15,12 @@ from reprise.runs.terminal import console, waiting
 
 @dataclass(frozen=True)
 class Theory:
-    """Check the guarantees on random MDPs, and show where the printed ones fail."""
+    """Check the corrected theorems on random MDPs, and show where the paper's fail."""
 
     mdps: int = 2_000
-    """Random MDPs to draw."""
+    """Number of random MDPs."""
     seed: int = 0
-    """Seed of the draws."""
+    """Random seed."""
     json: bool = False
     """Print JSON."""
 

@@ -28,25 +28,27 @@ from reprise.training.schedule import Schedule
 
 @dataclass(frozen=True)
 class Train:
-    """Learn a task, with priors if there are any."""
+    """Train on a task, with the help of old policies (priors) if you name any."""
 
     task: tyro.conf.Positional[str]
-    """Task id, such as pointmaze/medium or gym/Pendulum-v1 (`reprise tasks list`)."""
+    """Task id, such as pointmaze/medium or gym/Pendulum-v1. `reprise tasks list` shows them."""
     method: str = "smec"
-    """Method name (`reprise methods list`)."""
+    """Name of the method. `reprise methods list` shows them."""
     priors: tuple[str, ...] = ()
-    """Prior references: zoo:<name>, run:<folder>, metaworld:<task>, python:<module>:<factory>, a
-    policy (ours, Stable-Baselines3's .zip, .onnx) or a folder of them."""
+    """The old policies to reuse: a policy file (reprise, Stable-Baselines3 .zip, .onnx), a folder
+    of them, zoo:<name>, run:<folder>, metaworld:<task> or python:<module>:<factory>."""
     trust_code: bool = False
-    """Run the Python code of priors that are code; what runs is printed."""
+    """Allow priors that are Python code to run; each file that is run is printed."""
     steps: int = 60_000
     """Environment steps."""
     seed: int = 0
-    """Seed of everything random; the same seed gives the same bits."""
+    """Random seed. Runs with the same seed give identical results."""
     preset: Preset = "small"
-    """Networks, warm-up and budget: small for one machine, paper for the paper's."""
+    """Network sizes, warm-up and number of steps: `small` suits one machine, `paper` is what the
+    paper used."""
     out: Path | None = None
-    """Run folder; runs/<task>-<method>-s<seed>-<id> if not given. A stopped run continues there."""
+    """Folder of the run; by default runs/<task>-<method>-s<seed>-<id>. If it holds the same run,
+    stopped half-way, that run continues."""
     tensorboard: bool = True
     """Write event files for TensorBoard."""
     json: bool = False
@@ -98,14 +100,15 @@ def train(options: Train) -> int:
 
 @dataclass(frozen=True)
 class Resume:
-    """Continue a run exactly where it stopped, or take it on to more steps."""
+    """Continue a run exactly where it stopped, or extend it to more steps."""
 
     run: tyro.conf.Positional[Path]
-    """The run's folder."""
+    """Folder of the run."""
     steps: int | None = None
-    """Go on until so many environment steps in all; the recipe's number if not given."""
+    """Total number of environment steps after which to stop; by default what the run was
+    started with."""
     trust_code: bool = False
-    """Run the Python code of priors that are code; what runs is printed."""
+    """Allow priors that are Python code to run; each file that is run is printed."""
     tensorboard: bool = True
     """Write event files for TensorBoard."""
     json: bool = False

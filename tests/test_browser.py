@@ -13,10 +13,10 @@ from browser import EMPTY, NEEDS_BROWSER, WIDTHS, Seen, fits, launched, opened, 
 from fake_run import maze, write_run
 from fake_suite import SCRIPT, in_a_row, suite
 from reprise.pages import run as report
-from reprise.pages import suite as atlas
-from reprise.pages.run.panels import PANELS
+from reprise.pages import suite as whole_page
+from reprise.pages.run.panels import KINDS
 from reprise.pages.watch import Subject, Watch, serve
-from reprise.pages.write import suite_content
+from reprise.pages.write import Wanted, suite_content
 
 pytestmark = NEEDS_BROWSER
 
@@ -34,14 +34,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def suite_page(browser: Any, folder: Path) -> Seen:
-    return opened(browser, atlas.write([folder], folder.parent / "suite.html").as_uri())
+    page = whole_page.write([folder], Wanted(folder.parent / "suite.html"))
+    return opened(browser, page.as_uri())
 
 
 def test_a_suite_is_drawn_without_errors_or_requests(suite_page: Seen) -> None:
     page = suite_page.page
     assert page.locator(".panel").evaluate_all("all => all.map(one => one.id)") == [
-        "learning", "milestones", "claims", "utilization", "switches", "values", "cost",
-        "zero-shot",
+        "learning", "milestones", "claims", "utilization", "switches", "where", "values",
+        "cost", "zero-shot",
     ]  # fmt: skip
     assert page.locator(".view:not([hidden]) .plot").count() > 8
     assert page.locator(EMPTY).count() == 0
@@ -104,15 +105,16 @@ def test_without_javascript_the_tables_are_there_and_no_empty_figures(
 
 
 def test_tasks_in_a_row_are_drawn(browser: Any, tmp_path: Path) -> None:
-    seen = opened(browser, atlas.write([in_a_row(tmp_path / "s")], tmp_path / "p.html").as_uri())
+    page = whole_page.write([in_a_row(tmp_path / "s")], Wanted(tmp_path / "p.html"))
+    seen = opened(browser, page.as_uri())
     assert seen.page.locator("#continual .plot svg.main-svg").count() > 0
     assert seen.said == []
 
 
 def test_the_page_of_a_run_is_legible_and_silent(browser: Any, tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", priors=(SCRIPT, "se"), steps=9_000)
-    seen = opened(browser, report.write([run], tmp_path / "r.html", maze()).as_uri())
-    assert seen.page.locator(".figure svg").count() == len(PANELS)
+    seen = opened(browser, report.write([run], Wanted(tmp_path / "r.html"), maze()).as_uri())
+    assert seen.page.locator(".figure svg").count() == len(KINDS)
     assert all(fits(seen.page, width) for width in WIDTHS)
     assert seen.said == [] and outside(seen.asked) == []
     assert seen.page.locator("script").count() == 0

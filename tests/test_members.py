@@ -14,9 +14,9 @@ from reprise.cli.main import main
 from reprise.findings.gather import gather
 from reprise.findings.sources import members, sort_out
 from reprise.io.errors import UserError
+from reprise.pages.chart import Lines
 from reprise.pages.palette import run_colors
 from reprise.pages.suite import claims, continual
-from reprise.pages.suite.chart import Lines
 from reprise.pages.suite.page import content
 from reprise.pages.suite.panels import panels
 from reprise.runs.folder import Manifest

@@ -17,10 +17,12 @@ from reprise.pages import run as report
 from reprise.pages.crowd import cast
 from reprise.pages.episodes import control
 from reprise.pages.frame import shell
+from reprise.pages.mazes import MAZE_EPISODES, maze_paths
 from reprise.pages.palette import RANDOM, TASK, colors
 from reprise.pages.run import figures, scenes
 from reprise.pages.run.accuracy import stretches, value_accuracy
 from reprise.pages.run.page import content
+from reprise.pages.write import Wanted
 from reprise.tasks import Picture
 
 SCRIPT = "<script>alert(1)</script>"
@@ -161,8 +163,8 @@ def test_the_timeline_has_a_bar_per_selection_that_ends_where_the_next_begins(sm
 
 def test_the_maze_shows_six_stages_with_every_wall(smec: Path) -> None:
     run = load(smec)
-    tiles = scenes.maze_paths(run.tracks, maze(), colors(cast([run]))).axes
-    assert [len(ax.patches) for ax in tiles] == [len(maze().walls)] * scenes.MAZE_EPISODES
+    tiles = maze_paths(run.tracks, maze(), colors(cast([run]))).axes
+    assert [len(ax.patches) for ax in tiles] == [len(maze().walls)] * MAZE_EPISODES
 
 
 def test_transitions_count_every_selection_once(smec: Path) -> None:
@@ -229,8 +231,10 @@ def test_writing_leaves_the_page_and_the_pictures_and_nothing_else(tmp_path: Pat
     (tmp_path / "run").mkdir()
     by_hand(tmp_path / "run")
     (tmp_path / "run" / "metrics.csv").unlink()
-    out = report.write([tmp_path / "run"], tmp_path / "a" / "r.html", None, tmp_path / "png")
+    wanted = Wanted(tmp_path / "a" / "r.html", tmp_path / "csv", None, tmp_path / "png")
+    out = report.write([tmp_path / "run"], wanted, None)
     assert [file.name for file in out.parent.iterdir()] == ["r.html"]
     assert {file.stem for file in (tmp_path / "png").iterdir()} == {
         "learning-curve", "switch-timeline", "who-follows-whom", "value-honesty"
     }  # fmt: skip
+    assert [file.name for file in (tmp_path / "csv").iterdir()] == ["evaluations.csv"]

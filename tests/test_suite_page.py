@@ -20,26 +20,26 @@ from reprise.cli.main import main
 from reprise.findings import published
 from reprise.findings.gather import gather
 from reprise.findings.gathered import HEAD, Gathered
-from reprise.pages import suite as atlas
+from reprise.pages import interactive, printed
+from reprise.pages.chart import Areas, Bars, Group, Line, Lines, Timeline, legend
 from reprise.pages.frame import shell
 from reprise.pages.suite import (
     claims,
     curves,
     earnings,
-    interactive,
     milestones,
     paper,
-    printed,
     promises,
     studies,
     use,
     verdicts,
     weaning,
+    write,
 )
-from reprise.pages.suite.chart import Areas, Bars, Group, Line, Lines, Timeline, legend
 from reprise.pages.suite.curvetables import Bundle
 from reprise.pages.suite.page import content
 from reprise.pages.suite.panels import panels
+from reprise.pages.write import Wanted
 from reprise.tasks.metaworld import TWELVE
 
 
@@ -52,7 +52,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def written(whole: Path) -> Path:
     """Page, tables and figures of it."""
     out = whole.parent / "written"
-    atlas.write([whole], out / "page.html", out / "csv", out / "figures")
+    write([whole], Wanted(out / "page.html", out / "csv", out / "figures"))
     return out
 
 
@@ -62,8 +62,8 @@ def slugs(folder: Path) -> list[str]:
 
 def test_only_panels_that_have_data_appear(whole: Path, tmp_path: Path) -> None:
     assert slugs(whole) == [
-        "learning", "milestones", "claims", "utilization", "switches", "values", "cost",
-        "zero-shot",
+        "learning", "milestones", "claims", "utilization", "switches", "where", "values",
+        "cost", "zero-shot",
     ]  # fmt: skip
     assert slugs(write_suite(tmp_path, [cell("pointmaze/u", "smec", 0, 100)])) == []
 
@@ -214,10 +214,10 @@ def test_time_is_compared_with_scratch_of_the_same_seed() -> None:
         columns=["task", "label", "seed", "state", "steps", "seconds"],
     )
     none = pd.DataFrame()
-    table = studies.prices(Gathered({}, cells, none, none, none, none, none)).set_index("label")
+    table = studies.prices(Gathered({}, cells, *[none] * 6)).set_index("label")
     assert table["times_scratch"].to_dict() == {"smec": 2.5, "scratch": 1.0, "qmp": 4.0}
     alone = cells[cells["label"] != "scratch"]
-    table = studies.prices(Gathered({}, alone, none, none, none, none, none))
+    table = studies.prices(Gathered({}, alone, *[none] * 6))
     assert table["times_scratch"].isna().all()
 
 
@@ -236,13 +236,15 @@ def test_every_figure_has_a_table_and_every_table_a_file(whole: Path, written: P
     assert all(panel.tables for panel in found)
     drawn = {panel.slug for panel in found if panel.views}
     stems = {file.stem for file in (written / "figures").iterdir()}
-    assert stems == drawn | {"learning-interquartile", "utilization-while"}
+    further = {"learning-interquartile", "utilization-while"}
+    paths = {f"where-{task}" for task in ("metaworld-box-close", "pointmaze-two")}
+    assert stems == drawn - {"where"} | further | paths
     kinds = {f.suffix: f.read_bytes()[:4] for f in (written / "figures").iterdir()}
     assert kinds == {".pdf": b"%PDF", ".png": b"\x89PNG"}
 
 
 def test_the_same_suite_gives_the_same_bytes(whole: Path, written: Path, tmp_path: Path) -> None:
-    atlas.write([whole], tmp_path / "page.html", tmp_path / "csv", tmp_path / "figures")
+    write([whole], Wanted(tmp_path / "page.html", tmp_path / "csv", tmp_path / "figures"))
     first = {f.relative_to(written): f.read_bytes() for f in written.rglob("*.*")}
     again = {f.relative_to(tmp_path): f.read_bytes() for f in tmp_path.rglob("*.*")}
     assert first == again
@@ -524,11 +526,8 @@ def test_the_command_writes_a_suite_and_refuses_what_does_not_fit(
     assert main(["report", str(small), "--out", str(out), "--csv", str(tmp_path / "csv")]) == 0
     assert "No run has recorded anything yet." in out.read_text()
     assert [file.name for file in (tmp_path / "csv").iterdir()] == ["runs.csv"]
-    run = str(whole / "runs" / "pointmaze-two-smec-s0")
     for argv, gist in (
-        ([str(small), "--png", "x"], "use --figures with a suite"),
-        ([run, "--csv", "x"], "it is for suites"),
-        ([run, str(tmp_path)], f"{tmp_path} is not a run, a suite or kept results"),
+        ([str(whole), str(tmp_path)], f"{tmp_path} is not a run, a suite or kept results"),
         ([], "no run given"),
     ):
         assert main(["report", *argv]) == 2

@@ -14,7 +14,7 @@ from reprise.findings.sources import Given, sort_out
 from reprise.io.errors import UserError
 from reprise.pages.watch import Subject, serve
 from reprise.pages.watch import Watch as Watched
-from reprise.pages.write import run_content, suite_content, write_report, write_suites
+from reprise.pages.write import Wanted, run_content, suite_content, write_report, write_suites
 from reprise.runs.folder import read_recipe
 from reprise.runs.terminal import console, waiting
 from reprise.tasks import Picture, picture
@@ -47,35 +47,24 @@ class Report:
     out: Path = Path("report.html")
     """File to write: a page that needs no other files."""
     png: Path | None = None
-    """For runs only: also save every figure as PNG in this folder."""
+    """Also save every figure as PNG in this folder."""
     csv: Path | None = None
-    """For suites: also save every table of the page as CSV in this folder."""
+    """Also save every table of the page as CSV in this folder."""
     figures: Path | None = None
-    """For suites: also save every figure as PDF and PNG in this folder."""
+    """Also save every figure as PDF and PNG in this folder."""
 
 
 def report(options: Report) -> int:
     """The page, its tables and its figures."""
     given = _given(options.runs, "report")
+    wanted = Wanted(options.out, options.csv, options.figures, options.png)
     with waiting(str(options.out)):
-        path = _suite_page(options, given) if given.compared else _run_page(options, given)
+        if given.compared:
+            path = write_suites(given.folders, wanted)
+        else:
+            path = write_report(given.runs, wanted, _picture(given.runs))
     console().print(f"report: {path}", highlight=False, soft_wrap=True)
     return 0
-
-
-def _suite_page(options: Report, given: Given) -> Path:
-    if options.png is not None:
-        raise UserError(
-            f"png is {str(options.png)!r}; it is for runs alone: use --figures with a suite"
-        )
-    return write_suites(given.folders, options.out, options.csv, options.figures)
-
-
-def _run_page(options: Report, given: Given) -> Path:
-    for name in ("csv", "figures"):
-        if (folder := getattr(options, name)) is not None:
-            raise UserError(f"{name} is {str(folder)!r}; it is for suites, and here are only runs")
-    return write_report(given.runs, options.out, _picture(given.runs), options.png)
 
 
 def _picture(runs: tuple[Path, ...]) -> Picture | None:

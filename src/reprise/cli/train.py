@@ -15,7 +15,7 @@ import tyro
 from reprise.core.method import Method
 from reprise.io.errors import UserError, unknown
 from reprise.methods import Preset, prepare
-from reprise.pages.write import can_report, write_report
+from reprise.pages.write import Wanted, can_report, write_report
 from reprise.priors import resolve
 from reprise.runs.execute import Listener, Outcome, execute
 from reprise.runs.folder import Manifest, extend, read_recipe
@@ -147,7 +147,7 @@ def _play(run: Run, folder: Path, options: Train | Resume) -> int:
         line.warning(f"saved at step {outcome.steps:,}; continue with: reprise resume {folder}")
         return 128 + outcome.interrupted
     if can_report():
-        write_report([folder], folder / "report.html", task.picture)
+        write_report([folder], Wanted(folder / "report.html"), task.picture)
     _show(outcome, options.json)
     return 0
 

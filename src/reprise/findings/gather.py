@@ -17,7 +17,7 @@ from reprise.suites.launch import failure
 
 
 def gather(*folders: Path, switches: bool = True) -> Gathered:
-    """Read suites, runs beside them and kept results; switches, the bulk, may be left out."""
+    """Read suites, runs beside them and kept results; switches and paths may be left out: many."""
     suite, some, kept = members(folders)
     parts: dict[str, list[pd.DataFrame]] = {name: [] for name in COLUMNS_OF}
     for member in some:
@@ -27,7 +27,7 @@ def gather(*folders: Path, switches: bool = True) -> Gathered:
         if run is not None:
             found |= {"curves": run.eval, "use": _use(run), "zero_shot": _zero_shot(run)}
             found |= {"values": run.values}
-            found |= {"switches": run.switches} if switches else {}
+            found |= {"switches": run.switches, "tracks": run.tracks} if switches else {}
         for name, table in found.items():
             parts[name].append(_headed(cell, table, COLUMNS_OF[name]))
     found = Gathered(suite, **{name: _stacked(name, some) for name, some in parts.items()})

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from reprise.io.errors import UserError
-from reprise.runs.schema import EVAL, SWITCHES, VALUES
+from reprise.runs.schema import EVAL, SWITCHES, TRACKS, VALUES
 
 HEAD = ("cell", "label", "method", "task", "seed", "priors")
 """The first columns of every table: which cell a row belongs to."""
@@ -23,6 +23,7 @@ COLUMNS_OF = {
     "switches": SWITCHES.single,
     "zero_shot": ("prior", "success_any", "success_last", "return_mean"),
     "values": VALUES.single,
+    "tracks": TRACKS.single,
 }  # fmt: skip
 
 
@@ -43,6 +44,8 @@ class Gathered(NamedTuple):
     """One row per cell and prior: what it earned alone."""
     values: pd.DataFrame
     """One row per compared state and head, as in values.csv."""
+    tracks: pd.DataFrame
+    """One row per recorded step of a path, as in tracks.csv."""
 
 
 def complete(found: Gathered) -> set[str]:

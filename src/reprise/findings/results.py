@@ -29,7 +29,7 @@ DIGITS = "%.8g"
 def dump(found: Gathered, folder: Path) -> list[str]:
     """Write every table that has rows; their names. Only what is complete is a result.
 
-    Switches stay with the runs: too many.
+    Switches and paths stay with the runs: too many.
     """
     found = within(found, found.cells["state"] == "complete")
     shown = {
@@ -50,7 +50,7 @@ def dump(found: Gathered, folder: Path) -> list[str]:
 
 
 def load(folder: Path) -> Gathered:
-    """What was kept, as if its runs were still there; of switches there is no record."""
+    """What was kept, as if its runs were still there; of switches and paths there is no record."""
     suite, cells = load_kept(folder), _summary(folder / "summary.csv")
     cells["suites"] = suite["name"]
     facts = cells[list(HEAD)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 UNKNOWN = "\N{EN DASH}"
 
@@ -34,6 +35,11 @@ def duration(seconds: float | None) -> str:
     if hours:
         return f"{hours} h {minutes} min"
     return f"{minutes} min {whole % 60} s" if minutes else f"{whole} s"
+
+
+def file_name(title: str) -> str:
+    """A title in letters that every folder may have."""
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "run"
 
 
 def _unknown(value: float | None) -> bool:

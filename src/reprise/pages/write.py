@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from reprise.io.errors import UserError
 from reprise.pages.watch import current
@@ -16,6 +16,18 @@ if TYPE_CHECKING:
     from reprise.pages.frame import Content
 
 NEEDED = ("pandas", "scipy", "matplotlib", "plotly", "jinja2")
+
+
+class Wanted(NamedTuple):
+    """The files that somebody asked for."""
+
+    page: Path
+    csv: Path | None = None
+    """A folder for every table."""
+    figures: Path | None = None
+    """A folder for every figure as PDF and PNG."""
+    png: Path | None = None
+    """A folder for every figure as PNG."""
 
 
 def can_report() -> bool:
@@ -37,30 +49,26 @@ def write_film(path: Path, act: Act, task: Task, seeds: Sequence[int]) -> Path:
     return film.write(path, act, task, seeds)
 
 
-def write_report(
-    runs: Sequence[Path], out: Path, picture: Picture | None, png: Path | None = None
-) -> Path:
-    """One page about some runs, and its figures as PNG if a folder is given."""
+def write_report(runs: Sequence[Path], wanted: Wanted, picture: Picture | None) -> Path:
+    """One page about some runs."""
     require_extra("reports")
     from reprise.pages.run import write
 
-    return write(runs, out, picture, png)
+    return write(runs, wanted, picture)
 
 
-def write_suites(
-    folders: Sequence[Path], out: Path, csv: Path | None, figures: Path | None
-) -> Path:
-    """One page about suites, and runs beside them; tables and figures if folders are given."""
+def write_suites(folders: Sequence[Path], wanted: Wanted) -> Path:
+    """One page about suites, and runs beside them."""
     require_extra("reports")
     from reprise.pages.suite import write
 
-    return write(folders, out, csv, figures)
+    return write(folders, wanted)
 
 
 def renew_suite(folder: Path) -> Path:
     """The page in a suite's own folder, written again only if something has changed since."""
     page = folder / "report.html"
-    return page if current(page, folder) else write_suites([folder], page, None, None)
+    return page if current(page, folder) else write_suites([folder], Wanted(page))
 
 
 def suite_content(folders: Sequence[Path]) -> Content:

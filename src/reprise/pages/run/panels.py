@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from matplotlib.figure import Figure
 
 from reprise.findings.tables import RunTables
+from reprise.pages.cards import honesty
+from reprise.pages.chart import Drawn, Panel, Table
+from reprise.pages.mazes import maze_paths
 from reprise.pages.run.accuracy import value_accuracy
 from reprise.pages.run.figures import learning_curve, losses, utilization, values
-from reprise.pages.run.scenes import maze_paths, timeline, transitions
+from reprise.pages.run.scenes import timeline, transitions
+from reprise.runs.schema import EVAL
 
 if TYPE_CHECKING:
     from reprise.tasks.task import Picture
@@ -26,8 +30,8 @@ class Scene(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Panel:
-    """One figure of the report; `excuse` is shown while the table it needs is empty."""
+class Kind:
+    """One figure of the report; `excuse` is said while the table it needs is empty."""
 
     slug: str
     title: str
@@ -36,9 +40,33 @@ class Panel:
     needs: Literal["metrics", "eval", "switches", "tracks", "values"]
     draw: Callable[[Scene], Figure]
 
-    def ready(self, run: RunTables) -> bool:
-        """Whether there is something to draw."""
-        return len(getattr(run, self.needs)) > 0
+    tell: Callable[[RunTables], str] = lambda run: ""
+    """What the figure comes to, in a sentence."""
+    listed: Callable[[RunTables], tuple[Table, ...]] = lambda run: ()
+    """The numbers behind it."""
+
+    def panel(self, scene: Scene) -> Panel:
+        """The figure of a run, or why there is none."""
+        if not len(getattr(scene.run, self.needs)):
+            return Panel(self.slug, self.title, self.caption, {}, note=self.excuse)
+        charts = (Drawn(self.title, lambda: self.draw(scene)),)
+        tables, note = self.listed(scene.run), self.tell(scene.run)
+        return Panel(self.slug, self.title, self.caption, {"": charts}, tables, note)
+
+
+def panels(scene: Scene) -> list[Panel]:
+    """Everything that is said about one run."""
+    return [kind.panel(scene) for kind in KINDS]
+
+
+def overview(runs: Sequence[RunTables], paint: Mapping[str, str]) -> Panel:
+    """The learning curves of several runs in one figure."""
+    chart = Drawn("Learning curves", lambda: learning_curve(runs, paint))
+    return Panel("all-runs", "Learning curves", LEARNING_CAPTION, {"": (chart,)})
+
+
+def _evaluations(run: RunTables) -> tuple[Table, ...]:
+    return (Table("evaluations", "Evaluations", run.eval[list(EVAL.single)]),)
 
 
 LEARNING_CAPTION = (
@@ -47,16 +75,17 @@ LEARNING_CAPTION = (
     "is what one prior scores on this task before any training."
 )
 
-PANELS: tuple[Panel, ...] = (
-    Panel(
+KINDS: tuple[Kind, ...] = (
+    Kind(
         "learning-curve",
         "Learning curve",
         LEARNING_CAPTION,
         "No evaluation has finished yet.",
         "eval",
         lambda scene: learning_curve([scene.run], scene.paint),
+        listed=_evaluations,
     ),
-    Panel(
+    Kind(
         "who-was-in-control",
         "Who was in control",
         "The height of a color is the share of training steps on which that policy chose the "
@@ -65,7 +94,7 @@ PANELS: tuple[Panel, ...] = (
         "metrics",
         lambda scene: utilization(scene.run, scene.paint),
     ),
-    Panel(
+    Kind(
         "switch-timeline",
         "When control changed hands",
         "Each row is one training episode read from left to right, and each bar is one selection: "
@@ -75,7 +104,7 @@ PANELS: tuple[Panel, ...] = (
         "switches",
         lambda s: timeline(s.run.switches, s.run.tracks, s.picture, s.paint),
     ),
-    Panel(
+    Kind(
         "where",
         "Where each policy acted",
         "Paths of training episodes from early to late, colored by the policy that acted.",
@@ -83,7 +112,7 @@ PANELS: tuple[Panel, ...] = (
         "tracks",
         lambda scene: maze_paths(scene.run.tracks, scene.picture, scene.paint),
     ),
-    Panel(
+    Kind(
         "who-follows-whom",
         "Who follows whom",
         "Counts of selections over the whole training: the row was in control before (start: the "
@@ -92,7 +121,7 @@ PANELS: tuple[Panel, ...] = (
         "switches",
         lambda scene: transitions(scene.run),
     ),
-    Panel(
+    Kind(
         "value-honesty",
         "Does the critic keep its promises?",
         "Left: what the critic predicts at the start of evaluation episodes against what those "
@@ -102,8 +131,9 @@ PANELS: tuple[Panel, ...] = (
         "No evaluation has finished yet.",
         "eval",
         lambda scene: values(scene.run, scene.paint),
+        tell=honesty,
     ),
-    Panel(
+    Kind(
         "value-accuracy",
         "How accurate are the values?",
         "Every head at states that training visited, against the discounted return of its policy "
@@ -116,7 +146,7 @@ PANELS: tuple[Panel, ...] = (
         "values",
         lambda scene: value_accuracy(scene.run, scene.paint),
     ),
-    Panel(
+    Kind(
         "losses",
         "Losses",
         "What the optimizer saw, averaged over each interval of training.",

@@ -6,29 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reprise.findings.gather import gather
-from reprise.io.files import make_folder, write_text
-from reprise.pages.frame import shell
-from reprise.pages.suite import printed
+from reprise.pages.output import write as write_files
 from reprise.pages.suite.page import content
 from reprise.pages.suite.panels import panels, runs
+from reprise.pages.write import Wanted
 
 __all__ = ["content", "write"]
 
 
-def write(
-    folders: Sequence[Path], out: Path, csv: Path | None = None, figures: Path | None = None
-) -> Path:
-    """Write the page of suites; if asked, each table as a CSV and each figure as PDF and PNG."""
+def write(folders: Sequence[Path], wanted: Wanted) -> Path:
+    """Write the page of suites, and what else is wanted."""
     found = gather(*folders)
-    sections = panels(found)
-    make_folder(out.parent)
-    write_text(out, shell(content(found, sections)))
-    if csv is not None:
-        make_folder(csv)
-        for table in [runs(found), *(table for panel in sections for table in panel.tables)]:
-            write_text(
-                csv / f"{table.name}.csv", table.rows.to_csv(index=False, lineterminator="\n")
-            )
-    if figures is not None:
-        printed.write(sections, figures)
-    return out
+    some = panels(found)
+    return write_files(wanted, content(found, some), some, [runs(found)])

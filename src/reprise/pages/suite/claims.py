@@ -11,8 +11,8 @@ import pandas as pd
 
 from reprise.findings import statistics
 from reprise.findings.gathered import Gathered, within
+from reprise.pages.chart import Panel, Table
 from reprise.pages.suite import verdicts
-from reprise.pages.suite.chart import Panel, Table
 from reprise.pages.suite.verdicts import Evidence, Finding
 
 

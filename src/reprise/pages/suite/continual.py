@@ -11,9 +11,9 @@ import pandas as pd
 from reprise.findings.gather import forward_transfers
 from reprise.findings.gathered import Gathered, within
 from reprise.findings.tables import numbers
+from reprise.pages.chart import Bars, Group, Line, Lines, Numbers, Panel, Table
 from reprise.pages.palette import INK
 from reprise.pages.suite import curves
-from reprise.pages.suite.chart import Bars, Group, Line, Lines, Numbers, Panel, Table
 from reprise.pages.suite.curvetables import Bundle
 
 

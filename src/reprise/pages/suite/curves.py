@@ -9,9 +9,9 @@ import numpy as np
 
 from reprise.findings import statistics
 from reprise.findings.gathered import Gathered, judged_by
+from reprise.pages.chart import Chart, Line, Lines, Numbers, Panel
 from reprise.pages.palette import run_colors
 from reprise.pages.suite import curvetables, references
-from reprise.pages.suite.chart import Chart, Line, Lines, Numbers, Panel
 from reprise.pages.suite.curvetables import Bundle, Together
 
 POINTS = 41

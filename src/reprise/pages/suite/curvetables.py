@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from reprise.pages.suite.chart import Line, Numbers, Table
+from reprise.pages.chart import Line, Numbers, Table
 
 
 class Bundle(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from reprise.findings.gathered import Gathered
+from reprise.pages.chart import Panel, Table
 from reprise.pages.suite import curves
-from reprise.pages.suite.chart import Panel, Table
 
 
 def panel(found: Gathered) -> Panel | None:

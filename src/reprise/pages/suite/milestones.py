@@ -10,8 +10,8 @@ import pandas as pd
 
 from reprise.findings import statistics
 from reprise.findings.gathered import Gathered, judged_by
+from reprise.pages.chart import Numbers, Panel, Table
 from reprise.pages.suite import curves
-from reprise.pages.suite.chart import Numbers, Panel, Table
 from reprise.pages.suite.curvetables import Bundle
 from reprise.pages.wording import UNKNOWN, count, number, percent
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import pandas as pd
 
 from reprise.findings.gathered import Gathered
+from reprise.pages.chart import Panel, Table
 from reprise.pages.suite import (
     claims,
     continual,
     curves,
     earnings,
     milestones,
+    places,
     promises,
     studies,
     timelines,
     use,
 )
-from reprise.pages.suite.chart import Panel, Table
 
 READY = ("complete",)
 
@@ -31,6 +32,7 @@ def panels(found: Gathered) -> list[Panel]:
         continual.panel(found),
         use.areas(found),
         timelines.panel(found),
+        places.panel(found),
         use.settings(found),
         promises.panel(found),
         studies.cost(found),

@@ -8,8 +8,8 @@ import pandas as pd
 from reprise.findings.gathered import Gathered
 from reprise.findings.tables import numbers
 from reprise.pages.canvas import policy_label
+from reprise.pages.chart import Line, Lines, Numbers, Panel, Table
 from reprise.pages.palette import INK, TASK
-from reprise.pages.suite.chart import Line, Lines, Numbers, Panel, Table
 from reprise.pages.suite.use import name_of, paint, shown
 
 PROMISED, REALIZED = "promised at episode starts", "realized"

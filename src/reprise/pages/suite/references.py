@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reprise.findings import published
-from reprise.pages.suite.chart import Line
+from reprise.pages.chart import Line
 
 SUITE = "main"
 """The suite of the paper's tasks: elsewhere a setting is compared with a setting."""

@@ -10,9 +10,9 @@ import pandas as pd
 
 from reprise.findings.gathered import Gathered
 from reprise.findings.tables import numbers
+from reprise.pages.chart import Bars, Group, Panel, Table
 from reprise.pages.palette import INK
 from reprise.pages.suite import curves, paper
-from reprise.pages.suite.chart import Bars, Group, Panel, Table
 from reprise.pages.suite.use import paint as policy_colors
 from reprise.pages.wording import UNKNOWN, count, number
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from reprise.findings.gathered import Gathered
+from reprise.pages.chart import Panel, Stage, Table, Timeline
 from reprise.pages.episodes import Episode, Stretch, control, numbered
-from reprise.pages.suite.chart import Panel, Stage, Table, Timeline
 from reprise.pages.suite.use import name_of, paint, shown
 from reprise.pages.wording import count
 from reprise.runs.schema import TRACKS

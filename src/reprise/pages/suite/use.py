@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from reprise.findings.gathered import Gathered
+from reprise.pages.chart import Areas, Bars, Group, Panel, Table
 from reprise.pages.crowd import lump
 from reprise.pages.palette import PRIORS, colors
 from reprise.pages.suite import weaning
-from reprise.pages.suite.chart import Areas, Bars, Group, Panel, Table
 
 INTERVALS = 200
 """Places along training at which shares are drawn, at most."""

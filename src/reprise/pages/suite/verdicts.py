@@ -10,8 +10,8 @@ import numpy as np
 from reprise.findings import statistics
 from reprise.findings.gathered import Gathered
 from reprise.findings.tables import numbers
+from reprise.pages.chart import Numbers
 from reprise.pages.suite import curves, promises, studies, weaning
-from reprise.pages.suite.chart import Numbers
 from reprise.pages.suite.milestones import interval, judged
 from reprise.pages.wording import number, percent
 

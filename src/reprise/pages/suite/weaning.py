@@ -9,8 +9,8 @@ import pandas as pd
 
 from reprise.findings.gathered import Gathered
 from reprise.findings.tables import numbers
+from reprise.pages.chart import Table
 from reprise.pages.suite import curves
-from reprise.pages.suite.chart import Table
 from reprise.pages.wording import percent
 
 TENTHS = 10

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -14,9 +16,9 @@ from matplotlib.lines import Line2D
 from reprise.io.files import make_folder, write_bytes
 from reprise.pages import canvas
 from reprise.pages.canvas import Axes
+from reprise.pages.chart import Areas, Bars, Chart, Drawn, Lines, Mark, Panel, Timeline, legend
 from reprise.pages.drawing import pdf, png
-from reprise.pages.suite.chart import Areas, Bars, Chart, Lines, Mark, Panel, Timeline, legend
-from reprise.pages.wording import percent
+from reprise.pages.wording import file_name, percent
 
 COLUMNS = 4
 """Charts beside each other, as in the paper's figures."""
@@ -31,18 +33,26 @@ MANY = 3
 """Names of more categories are slanted."""
 
 
-def write(panels: list[Panel], folder: Path) -> list[Path]:
-    """Every view of every panel, twice."""
+def write(panels: Sequence[Panel], folder: Path, kinds: Sequence[str] = ("pdf", "png")) -> None:
+    """Every view of every panel, in each kind of file."""
     make_folder(folder)
-    written: list[Path] = []
-    for panel in panels:
-        for place, (name, charts) in enumerate(panel.views.items()):
-            slug = panel.slug if place == 0 else f"{panel.slug}-{name.split()[0].lower()}"
-            for suffix, draw in (("pdf", pdf), ("png", png)):
-                path = folder / f"{slug}.{suffix}"
-                write_bytes(path, draw(lambda charts=charts: sheet(charts)))
-                written.append(path)
-    return written
+    encode = {"pdf": pdf, "png": png}
+    for name, draw in (pair for panel in panels for pair in _figures(panel)):
+        for kind in kinds:
+            write_bytes(folder / f"{name}.{kind}", encode[kind](draw))
+
+
+def _figures(panel: Panel) -> Iterator[tuple[str, Callable[[], Figure]]]:
+    """The figures of a panel by the names of their files: a sheet per view, and what is drawn."""
+    for place, (name, charts) in enumerate(panel.views.items()):
+        slug = panel.slug if place == 0 else f"{panel.slug}-{name.split()[0].lower()}"
+        drawn = [chart for chart in charts if isinstance(chart, Drawn)]
+        plotted = tuple(chart for chart in charts if not isinstance(chart, Drawn))
+        if plotted:
+            yield slug, partial(sheet, plotted)
+        for chart in drawn:
+            alone = len(charts) == 1
+            yield slug if alone else f"{slug}-{file_name(chart.title)}", chart.draw
 
 
 def sheet(charts: tuple[Chart, ...]) -> Figure:
@@ -96,7 +106,7 @@ def _draw(ax: Axes, chart: Chart) -> None:
         _areas(ax, chart)
     elif isinstance(chart, Bars):
         _bars(ax, chart)
-    else:
+    elif isinstance(chart, Timeline):
         _timeline(ax, chart)
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from reprise.pages.canvas import policy_label
-from reprise.pages.suite.chart import Areas, Bars, Chart, Line, Lines, Numbers, Stage, Timeline
+from reprise.pages.chart import Areas, Bars, Line, Lines, Numbers, Plotted, Stage, Timeline
 
 Figure = dict[str, Any]
 SHARES = {"tickformat": ".0%", "range": [-0.03, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1]}
 
 
-def figure(chart: Chart) -> Figure:
+def figure(chart: Plotted) -> Figure:
     """Traces, layout, and for a timeline its stages."""
     if isinstance(chart, Lines):
         return _lines(chart)

@@ -1,12 +1,13 @@
-"""What a figure shows, as plain values: drawn once for the page and once for paper."""
+"""What a page says, as plain values: panels, drawn once for the screen and once for paper."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from reprise.pages.episodes import Stretch
@@ -111,7 +112,15 @@ class Timeline(NamedTuple):
     length: int
 
 
-Chart = Lines | Areas | Bars | Timeline
+class Drawn(NamedTuple):
+    """A picture that only matplotlib draws, with its own titles and legend."""
+
+    title: str
+    draw: Callable[[], Figure]
+
+
+Plotted = Lines | Areas | Bars | Timeline
+Chart = Plotted | Drawn
 
 
 class Mark(NamedTuple):
@@ -138,6 +147,8 @@ def _marks(chart: Chart) -> dict[str, Mark]:
         return {name: Mark(chart.colors[name]) for name in chart.layers}
     if isinstance(chart, Bars):
         return {group.name: Mark(group.color) for group in chart.groups}
+    if isinstance(chart, Drawn):
+        return {}
     return {name: Mark(color) for name, color in chart.colors.items()}
 
 
@@ -152,11 +163,13 @@ class Table(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """A section of the page: charts in one view or more, the tables behind them, what they mean."""
+    """A section of a page: charts in one view or more, the tables behind them, what they mean."""
 
     slug: str
     title: str
     caption: str
     views: Mapping[str, tuple[Chart, ...]]
     """Under their names if there is a choice of several."""
-    tables: tuple[Table, ...]
+    tables: tuple[Table, ...] = ()
+    note: str = ""
+    """What the figure comes to here; where there is none, why."""

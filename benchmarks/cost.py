@@ -26,10 +26,12 @@ import numpy as np
 import tyro
 
 from reprise.core.method import Method
+from reprise.core.types import Spec
 from reprise.methods import METHODS, prepare
 from reprise.priors import Card, Policy, Priors, resolve
 from reprise.tasks import Task, find
 from reprise.training.loop import train
+from reprise.training.randomness import Chances
 from reprise.training.schedule import Schedule
 
 PAPER = {
@@ -108,19 +110,21 @@ class Contestant:
         """As many decisions and updates, on one batch of the loop's buffer."""
         if self.agent is None:
             # Copies, because an update donates the agent that it is given.
-            self.agent = jax.tree.map(lambda x: x.copy(), self.loop.agent)
+            self.agent = jax.tree.map(lambda x: x.copy(), self.loop.flat)
             self.plan, self.batch = self.loop.plan, self.loop.replay.sample(128)
             self.drawn = self.method.planner.draw(self.loop.replay, 128, (0, 0))
-            self.keys = np.asarray(jax.random.key_data(jax.random.split(jax.random.key(0), 2)))
+            arena, old = self.loop.arena, len(self.loop.advice.valid)
+            spec = Spec(arena.obs_dim, arena.action_dim, old)
+            self.chances = Chances(self.method, spec, 128, 0)
         loop = self.loop
         for i in range(self.steps):
             self.plan, action = self.method.act(
-                self.agent, self.plan, loop.obs, loop.advice, self.keys[0]
+                self.agent, self.plan, loop.obs, loop.advice, self.chances.decision(0)
             )
             action.block_until_ready()
             improve = i % self.method.actor_delay == 0
             self.agent, losses = self.method.update(
-                self.agent, self.batch, self.keys[1], improve, self.drawn
+                self.agent, self.batch, self.chances.update(0), improve, self.drawn
             )
             jax.block_until_ready(losses)
 

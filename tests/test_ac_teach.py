@@ -20,7 +20,7 @@ from reprise.methods.ac_teach import MixtureCritic, PosteriorActor, Thompson, th
 from reprise.methods.ac_teach import ac_teach as published
 from reprise.methods.posterior import PosteriorNetwork, draws, identity, spread
 from stubs import agent_of, counted, fixed, formula, proposals, says, scene, transition
-from toys import batch, blank_plan, raw, same, small
+from toys import act, batch, blank_plan, raw, same, small, update
 
 KEY = jax.random.key(0)
 SPEC = Spec(2, 1, 1)
@@ -308,7 +308,7 @@ def learn_bandit(critic: MixtureCritic, seeds: int) -> list[Agent]:
     @jax.jit
     def learned(agent: Agent, key: jax.Array) -> Agent:
         def step(agent: Agent, key: jax.Array) -> Any:
-            return chosen.update(agent, rows, key, False)[0], None
+            return update(chosen, agent, rows, key, False)[0], None
 
         return jax.lax.scan(step, agent, jax.random.split(key, 600))[0]
 
@@ -352,7 +352,7 @@ def test_c_without_teachers_it_behaves_as_its_task_policy() -> None:
     pure = replace(alone, planner=Method().planner)
     for n in range(3):
         obs, said = batch(spec).obs[n], jax.tree.map(lambda x, n=n: x[n], silence)
-        plan, action = alone.act(agent, plan, obs, said, raw(n))
-        _, own = pure.act(agent, plan, obs, said, raw(n))
+        plan, action = act(alone, agent, plan, obs, said, raw(n))
+        _, own = act(pure, agent, plan, obs, said, raw(n))
         assert int(plan.policy) == 0
         np.testing.assert_array_equal(action, own)

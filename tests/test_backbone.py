@@ -16,7 +16,19 @@ from reprise.core.critic import SoftCritic
 from reprise.core.method import Method
 from reprise.core.types import Advice, Gaussian, Spec, Transition
 from reprise.training.loop import train
-from toys import BRISK, batch, leaves, line, outputs, raw, reporting, same, small, with_output
+from toys import (
+    BRISK,
+    batch,
+    leaves,
+    line,
+    outputs,
+    raw,
+    reporting,
+    same,
+    small,
+    update,
+    with_output,
+)
 
 SPEC = Spec(obs=2, action=1, priors=0)
 
@@ -52,7 +64,7 @@ def fixed_point(method: Method, reward: float, terminated: float, rounds: int = 
     full = np.full(n, reward, np.float32), np.full(n, terminated, np.float32)
     rows = Transition(state, silence, np.zeros(n, np.int32), actions, *full, state, silence)
     for step in range(rounds):
-        agent, _ = method.update(agent, rows, raw(step), step % 2 == 0)
+        agent, _ = update(method, agent, rows, raw(step), step % 2 == 0)
     return float(np.mean(method.value(agent, state, actions)))
 
 
@@ -83,7 +95,7 @@ def test_actor_and_temperature_learn_at_every_second_update(updates: int) -> Non
     targets = [leaves(agent.target)[0]]
     for step in range(updates):
         improve = step % method.actor_delay == 0
-        agent, _ = method.update(agent, batch(SPEC), raw(step), improve)
+        agent, _ = update(method, agent, batch(SPEC), raw(step), improve)
         targets.append(leaves(agent.target)[0])
     counts = [int(state[0].count) for state in agent.optim]
     assert counts == [updates, ceil(updates / 2), ceil(updates / 2)]
@@ -118,8 +130,8 @@ def test_the_temperature_rises_when_the_policy_is_too_sure() -> None:
     agent = method.init(jax.random.key(0), SPEC)
     narrow = agent.actor.body.layers[-1]
     actor = with_output(agent.actor, narrow.weight, narrow.bias.at[1].set(-8.0))
-    sure, _ = method.update(replace(agent, actor=actor), batch(SPEC), raw(0), True)
-    unsure, _ = method.update(method.init(jax.random.key(0), SPEC), batch(SPEC), raw(0), True)
+    sure, _ = update(method, replace(agent, actor=actor), batch(SPEC), raw(0), True)
+    unsure, _ = update(method, method.init(jax.random.key(0), SPEC), batch(SPEC), raw(0), True)
     assert float(sure.log_alpha) > 0.0 > float(unsure.log_alpha)
 
 

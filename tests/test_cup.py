@@ -18,10 +18,9 @@ from reprise.core.types import Gaussian, Spec, Transition
 from reprise.methods import prepare
 from reprise.methods.cup import GuidedActor, cup, mean_kl, released_kl
 from reprise.tasks import Task
-from reprise.training.compiled import Sealed
 from reprise.training.loop import train
 from stubs import agent_of, fixed, formula, says, transition
-from toys import batch, line, priors, raw, reporting, same, small
+from toys import batch, line, priors, raw, reporting, same, small, update
 
 NOW = GuidedActor(start=0)
 KEY = jax.random.key(0)
@@ -138,7 +137,7 @@ def test_e_before_its_start_it_is_scratch_bit_for_bit_and_after_it_is_not() -> N
     def learned(method: Method) -> Agent:
         agent = small(method).init(jax.random.key(0), spec)
         for n in range(3):
-            agent, _ = small(method).at(n).update(agent, batch(spec), raw(n), True)
+            agent, _ = update(small(method).at(n), agent, batch(spec), raw(n), True)
         return agent
 
     scratch = learned(Method())
@@ -153,11 +152,11 @@ def test_e_a_run_is_scratchs_until_the_update_at_which_the_pull_begins(
 ) -> None:
     rules: list[type] = []
 
-    def update(self: Sealed, method: Method, *rest: Any) -> Any:
-        rules.append(type(method.actor))
-        return self, {}
+    def learn(self: Method, agent: Any, *rest: Any) -> Any:
+        rules.append(type(self.actor))
+        return agent, {}
 
-    monkeypatch.setattr(Sealed, "update", update)
+    monkeypatch.setattr(Method, "update", learn)
     method = small(replace(cup(), actor=GuidedActor(start=10)))
     list(train(method, line(30), priors(3), steps=45, schedule=reporting(45, warmup=45)))
     assert rules == [SoftActor] * 10 + [GuidedActor] * 5  # learning starts at step 30

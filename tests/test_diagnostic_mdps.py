@@ -19,6 +19,7 @@ from reprise.core.networks import ensemble_values
 from reprise.core.types import Advice, Gaussian, Spec, Transition
 from reprise.methods import ABLATIONS, METHODS
 from reprise.methods.mamba import BaselineCritic
+from toys import update
 
 GAMMA, ADVISED = 0.5, (0.5, -0.5)
 ROWS, UPDATES = 32, 700
@@ -84,7 +85,7 @@ def run(method: Method) -> dict[str, Learned]:
 
     def one(rows: Transition) -> Learned:
         def step(agent: Agent, key: jax.Array) -> Any:
-            return method.update(agent, rows, key, True)[0], None
+            return update(method, agent, rows, key, True)[0], None
 
         agent, _ = jax.lax.scan(step, start, jax.random.split(jax.random.key(1), UPDATES))
         values = jax.vmap(lambda s, a: ensemble_values(agent.critic, s, a))(rows.obs, rows.action)

@@ -68,7 +68,7 @@ def test_a_run_compiles_each_function_once(name: str) -> None:
     """An update without the actor is another one than with it."""
     _, compiled = learned(name)
     assert compiled["act"] == 1
-    assert compiled["learn"] == digests.build(name).actor_delay
+    assert compiled["_update"] == digests.build(name).actor_delay
 
 
 def test_every_recorded_method_is_still_tried() -> None:

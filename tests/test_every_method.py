@@ -15,6 +15,7 @@ import pytest
 
 from reprise.core import windows
 from reprise.core.agent import Agent, Plan
+from reprise.core.compiled import OPTIONS, compiled
 from reprise.core.method import Method
 from reprise.core.types import Advice, Gaussian, Spec
 from reprise.core.values import Categorical
@@ -24,11 +25,10 @@ from reprise.methods import ABLATIONS, METHODS
 from reprise.priors import Foreign, Priors
 from reprise.runs import checkpoint, recipe
 from reprise.runs.judge import judge
-from reprise.training.compiled import OPTIONS, Sealed, compiled
 from reprise.training.loop import Progress, train
 from reprise.training.randomness import read
 from reprise.training.state import Loop
-from toys import BRISK, line, priors, raw, same, small
+from toys import BRISK, act, line, priors, raw, same, small, update
 
 PLAIN = {"plain smec": METHODS["smec"], "plain scratch": METHODS["scratch"]}
 """Scalar values and targets of several steps; the others are as the small preset has them."""
@@ -73,7 +73,8 @@ class Straight(NamedTuple):
 
 
 def compilations() -> tuple[int, int]:
-    return Sealed.act._cache_size(), sum(compiled(library)._cache_size() for library in OPTIONS)
+    updates = [compiled(Method._update, library) for library in OPTIONS]
+    return Method.act._cache_size(), sum(update._cache_size() for update in updates)
 
 
 @pytest.fixture(scope="module")
@@ -250,7 +251,7 @@ def test_an_update_depends_on_nothing_that_is_not_sampled(
     results = []
     for batch in (rows, spoiled):
         agent = jax.tree.map(jax.numpy.array, loop.agent)
-        results.append(method.update(agent, batch, raw(0), True, drawn))
+        results.append(update(method, agent, batch, raw(0), True, drawn))
     assert same(*results)
 
 
@@ -287,9 +288,9 @@ def test_what_an_invalid_prior_says_changes_nothing(name: str, straight: Runs) -
         agent = jax.tree.map(jax.numpy.array, loop.agent)
         here, there = garbled(rows.advice, noise), garbled(rows.next_advice, noise)
         batch = rows._replace(advice=here, next_advice=there)
-        agent, _ = method.update(agent, batch, raw(0), True, drawn)
+        agent, _ = update(method, agent, batch, raw(0), True, drawn)
         say = jax.tree.map(lambda x: x[0], here)
-        plan, action = method.act(agent, Plan.start(SPEC).begin(), rows.obs[0], say, raw(1))
+        plan, action = act(method, agent, Plan.start(SPEC).begin(), rows.obs[0], say, raw(1))
         results.append((agent, plan.policy, action))
         assert int(plan.policy) != 2
     assert same(*results)
@@ -302,11 +303,11 @@ def test_acting_cannot_alter_knowledge_nor_learning_intention(name: str, straigh
     before = [np.array(leaf) for leaf in jax.tree.leaves(agent)]
     rows = loop.replay.rows(STEPS - BRISK.batch, STEPS)
     say = jax.tree.map(lambda x: x[0], rows.advice)
-    result = method.act(agent, Plan.start(SPEC).begin(), rows.obs[0], say, raw(0))
+    result = act(method, agent, Plan.start(SPEC).begin(), rows.obs[0], say, raw(0))
     assert not any(isinstance(part, Agent) for part in result)
     assert same(before, jax.tree.leaves(agent))
     drawn = method.planner.draw(loop.replay, BRISK.batch, (0, 0))
-    learned, metrics = method.update(agent, rows, raw(1), True, drawn)
+    learned, metrics = update(method, agent, rows, raw(1), True, drawn)
     assert isinstance(learned, Agent)
     assert set(metrics) == {"critic_loss", "actor_loss", "alpha", "entropy"}
 

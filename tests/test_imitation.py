@@ -14,7 +14,7 @@ from reprise.core.method import Method
 from reprise.core.types import Spec, Transition
 from reprise.io.errors import UserError
 from stubs import agent_of, fixed, formula
-from toys import batch
+from toys import batch, update
 
 SPEC = Spec(2, 1, 0)
 HERE = 0.2
@@ -63,10 +63,10 @@ def test_a_batch_that_nobody_marked_is_learned_from_as_before() -> None:
     data = batch(SPEC)
     agents = [m.init(jax.random.key(0), SPEC) for m in (plain, eager)]
     key = np.asarray(jax.random.key_data(jax.random.key(1)))
-    after = [m.update(a, data, key, True)[0] for m, a in zip((plain, eager), agents, strict=True)]
+    after = [update(m, a, data, key, True)[0] for m, a in zip((plain, eager), agents, strict=True)]
     for one, other in zip(*map(jax.tree.leaves, after), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-7)
     marked = replace(eager)
     agent = marked.init(jax.random.key(0), SPEC)
-    told = marked.update(agent, data._replace(best=np.ones(16, np.bool_)), key, True)[0]
+    told = update(marked, agent, data._replace(best=np.ones(16, np.bool_)), key, True)[0]
     assert not np.allclose(told.actor.body.layers[-1].weight, after[0].actor.body.layers[-1].weight)

@@ -24,7 +24,7 @@ from reprise.priors import load, resolve
 from reprise.runs.judge import save_actor, task_policy
 from reprise.runs.recipe import Run
 from stubs import agent_of, formula, says, transition
-from toys import batch, priors, raw, same, small
+from toys import batch, priors, raw, same, small, update
 
 SPEC = Spec(2, 1, 2)
 KEY = jax.random.key(0)
@@ -82,7 +82,7 @@ def test_b_the_scales_learn_and_the_sources_do_not() -> None:
     agent = method.init(jax.random.key(0), spec)
     rows = batch(spec)
     rows = rows._replace(advice=library(np.asarray(rows.obs), 1))
-    agent, _ = method.update(agent, rows, raw(0), True)
+    agent, _ = update(method, agent, rows, raw(0), True)
     assert (np.asarray(agent.actor.scale) != 1.0).all()
     assert same(before, [w for p in library.policies for w in p.weights])  # type: ignore[union-attr]
 
@@ -153,7 +153,7 @@ def test_e_the_target_hears_the_sources_in_the_next_state() -> None:
     t = transition(says([0.8, 0.4]), reward=1.0, action=[0.0], terminated=0.0)
     t = t._replace(next_advice=says([-0.5, -0.3]))
     rows = jax.tree.map(lambda x: np.asarray(x)[None], t)
-    _, metrics = method.update(agent, rows, raw(0), False)
+    _, metrics = update(method, agent, rows, raw(0), False)
     wanted = 1.0 + 0.99 * np.tanh(-0.4)
     assert float(metrics["critic_loss"]) == pytest.approx(2 * 0.5 * wanted**2, rel=1e-3)
 

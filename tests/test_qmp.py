@@ -19,7 +19,7 @@ from reprise.lab.theory import tabular
 from reprise.lab.theory.tabular import Mdp
 from reprise.methods.qmp import QSwitch, q, qmp
 from stubs import FormulaQ, agent_of, formula, scene
-from toys import batch, blank_plan, raw, same, small
+from toys import act, batch, blank_plan, raw, same, small, update
 
 SPEC = Spec(2, 1, 2)
 
@@ -65,10 +65,10 @@ def test_b_what_is_executed_is_never_worse_than_what_the_task_policy_would_do() 
     rows = batch(SPEC, 200, seed=1)
     keys = jax.random.split(jax.random.key(1), 200)
     plan = Plan.start(SPEC).begin()
-    _, executed = jax.vmap(lambda o, a, k: mixture.act(agent, plan, o, a, k))(
+    _, executed = jax.vmap(lambda o, a, k: act(mixture, agent, plan, o, a, k))(
         rows.obs, rows.advice, keys
     )
-    _, own = jax.vmap(lambda o, a, k: alone.act(agent, plan, o, a, k))(rows.obs, rows.advice, keys)
+    _, own = jax.vmap(lambda o, a, k: act(alone, agent, plan, o, a, k))(rows.obs, rows.advice, keys)
     judge = jax.vmap(lambda o, a: q(agent, o, a))
     better, worse = judge(rows.obs, executed), judge(rows.obs, own)
     assert (better >= worse).all()
@@ -78,7 +78,7 @@ def test_b_what_is_executed_is_never_worse_than_what_the_task_policy_would_do() 
 def test_c_one_update_is_sacs() -> None:
     def learned(method: Method) -> object:
         agent = method.init(jax.random.key(0), SPEC)
-        return method.update(agent, batch(SPEC), raw(0), True)[0]
+        return update(method, agent, batch(SPEC), raw(0), True)[0]
 
     assert same(learned(small(qmp())), learned(small(Method())))
 

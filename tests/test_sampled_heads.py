@@ -21,7 +21,7 @@ from reprise.io.errors import UserError
 from reprise.methods.multipolar import AggregatingActor
 from reprise.methods.smec import smec
 from stubs import agent_of, fixed
-from toys import batch, raw, same, small
+from toys import batch, raw, same, small, update
 
 KEY = jax.random.key(3)
 HIDDEN = (8,)
@@ -154,9 +154,9 @@ def test_an_update_ignores_what_an_invalid_prior_says() -> None:
         said = jax.tree.map(np.array, rows.next_advice)
         said.says.mean[:, 1], said.valid[:, 1] = noise, False
         agent = method.init(KEY, spec)
-        results.append(method.update(agent, rows._replace(next_advice=said), raw(0), True))
+        results.append(update(method, agent, rows._replace(next_advice=said), raw(0), True))
     assert same(*results)
-    agent, metrics = method.update(method.init(KEY, spec), rows, raw(0), True)
+    agent, metrics = update(method, method.init(KEY, spec), rows, raw(0), True)
     assert np.isfinite(float(metrics["critic_loss"]))
     assert not same(agent, results[0][0]), "a valid prior's advice counts"
 
@@ -164,7 +164,7 @@ def test_an_update_ignores_what_an_invalid_prior_says() -> None:
 def learned(method: Method, priors: int) -> Agent:
     """After one update."""
     spec = Spec(2, 1, priors)
-    return method.update(method.init(KEY, spec), batch(spec), raw(0), True)[0]
+    return update(method, method.init(KEY, spec), batch(spec), raw(0), True)[0]
 
 
 def test_priors_that_are_sampled_can_be_dealt() -> None:

@@ -24,7 +24,20 @@ from reprise.training.loop import RewardSignWarning, train
 from reprise.training.randomness import Chances
 from stubs import GivenQ, counted
 from tables import A, S, TableQ, world
-from toys import BRISK, batch, blank_plan, line, priors, raw, reporting, same, small, with_output
+from toys import (
+    BRISK,
+    act,
+    batch,
+    blank_plan,
+    line,
+    priors,
+    raw,
+    reporting,
+    same,
+    small,
+    update,
+    with_output,
+)
 
 K = 3
 KEY = jax.random.key(0)
@@ -157,9 +170,9 @@ def test_selection_judges_with_the_target_networks() -> None:
         Advice.of(np.ones((2, 1), np.float32), np.zeros((2, 1), np.float32)),
     )
     plan = Plan.start(spec).begin()
-    same_target, _ = method.act(replace(agent, critic=louder), plan, obs, said, raw(0))
-    other_target, _ = method.act(replace(agent, target=louder), plan, obs, said, raw(0))
-    reference, _ = method.act(agent, plan, obs, said, raw(0))
+    same_target, _ = act(method, replace(agent, critic=louder), plan, obs, said, raw(0))
+    other_target, _ = act(method, replace(agent, target=louder), plan, obs, said, raw(0))
+    reference, _ = act(method, agent, plan, obs, said, raw(0))
     np.testing.assert_array_equal(same_target.score, reference.score)
     assert (np.asarray(other_target.score) != np.asarray(reference.score)).all()
 
@@ -291,7 +304,7 @@ def test_s9_the_choice_follows_the_state_in_which_it_is_made() -> None:
     plan = Plan.start(Spec(2, 1, 1)).begin()
     chosen = []
     for x in (1.0, -1.0, 1.0):
-        plan, _ = method.act(agent, plan, np.array([x, 0.0], np.float32), said, raw(0))
+        plan, _ = act(method, agent, plan, np.array([x, 0.0], np.float32), said, raw(0))
         chosen.append(int(plan.policy))
     assert chosen == [0, 1, 0]
 
@@ -323,7 +336,7 @@ def test_s10_the_declared_bound_corrects_the_choice() -> None:
     for bound in (0.0, -1.0):
         method = replace(small(smec(50, 0.0)), reward_lower_bound=bound)
         agent = replace(method.init(jax.random.key(0), Spec(2, 1, 1)), target=target)
-        after, _ = method.act(agent, plan, obs, said, raw(0))
+        after, _ = act(method, agent, plan, obs, said, raw(0))
         chosen[bound] = int(after.policy)
     assert chosen == {0.0: 1, -1.0: 0}
 
@@ -349,9 +362,10 @@ def test_each_policy_is_judged_at_its_own_draws_and_one_that_does_not_vary_once(
             seen.append((scene.judge(6), scene.proposals.actions))
             return super().select(agent, plan, scene, key)
 
-    noise, keys = Chances(method, spec, 1, 0).decision(0)
+    chance = Chances(method, spec, 1, 0).decision(0)
     watched = replace(method, planner=Spy())
-    watched.decide(agent, Plan.start(spec).begin(), t.obs, t.advice, (noise, keys))
+    with jax.disable_jit():
+        watched.act(agent, Plan.start(spec).begin(), t.obs, t.advice, chance)
     values, actions = seen[0]
     assert values.shape == (6, 2, 4)
     np.testing.assert_allclose(
@@ -360,7 +374,7 @@ def test_each_policy_is_judged_at_its_own_draws_and_one_that_does_not_vary_once(
     draws = [len({*np.asarray(values[:, 0, policy]).tolist()}) for policy in range(4)]
     assert draws == ([6] * 4 if stochastic else [6, 1, 1, 1])
     # The task policy's further draws are judged by head 0.
-    extra = jax.random.normal(keys[0], (5, *noise.shape))
+    extra = jax.random.normal(chance.keys[0], (5, *chance.noise.shape))
     own = [agent.actor(t.obs, t.advice).at(z[0])[0] for z in extra]
     wanted = [ensemble_values(agent.target, t.obs, action)[:, 0] for action in own]
     np.testing.assert_allclose(values[1:, :, 0], jnp.stack(wanted), rtol=1e-5)
@@ -393,7 +407,7 @@ def test_a_prior_is_sampled_when_it_acts_and_in_its_target_or_in_neither(stochas
     wide = Advice.of(np.zeros((1, 1), np.float32), np.zeros((1, 1), np.float32))
     plan = Plan.start(spec).begin()._replace(policy=np.int32(1), remaining=np.int32(5))
     obs = np.ones(2, np.float32)
-    actions = [float(method.act(agent, plan, obs, wide, raw(n))[1][0]) for n in range(4)]
+    actions = [float(act(method, agent, plan, obs, wide, raw(n))[1][0]) for n in range(4)]
     assert (len(set(actions)) > 1) == stochastic
 
     def critic_loss(key: int) -> float:
@@ -407,7 +421,7 @@ def test_a_prior_is_sampled_when_it_acts_and_in_its_target_or_in_neither(stochas
                 says=jax.tree.map(np.zeros_like, rows.next_advice.says)
             )
         )
-        _, metrics = method.update(replace(fresh, actor=actor), rows, raw(key), False)
+        _, metrics = update(method, replace(fresh, actor=actor), rows, raw(key), False)
         return float(metrics["critic_loss"])
 
     assert (critic_loss(1) == pytest.approx(critic_loss(2), rel=1e-3)) != stochastic

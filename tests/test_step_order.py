@@ -16,7 +16,6 @@ from reprise.core.method import Method
 from reprise.core.replay import ReplayBuffer
 from reprise.io.errors import UserError
 from reprise.tasks import Arena
-from reprise.training.compiled import Sealed
 from reprise.training.loop import train
 from reprise.training.state import Loop
 from toys import line, reporting, same, small
@@ -50,7 +49,7 @@ def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     said: list[str] = []
     step, sample = Arena.step, ReplayBuffer.draw
 
-    def act(self: Sealed, method: Method, plan: Plan, *rest: Any) -> tuple[Plan, Action]:
+    def act(self: Method, agent: Any, plan: Plan, *rest: Any) -> tuple[Plan, Action]:
         said.append("act")
         return plan._replace(policy=np.int32(0)).tick(), Action(said)  # type: ignore[arg-type]
 
@@ -63,7 +62,7 @@ def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return sample(self, n, share)
 
     monkeypatch.setattr(ReplayBuffer, "draw", drawn)
-    monkeypatch.setattr(Sealed, "act", act)
+    monkeypatch.setattr(Method, "act", act)
     monkeypatch.setattr(Arena, "step", stepped)
     return said
 
@@ -73,11 +72,11 @@ def play(
 ) -> Loop:
     held: list[Loop] = []
 
-    def update(self: Sealed, method: Method, *rest: Any) -> Any:
+    def update(self: Method, agent: Any, *rest: Any) -> Any:
         events.append(f"update on {len(held[0].replay)}")
-        return self, {"critic_loss": Loss(events, loss)}
+        return agent, {"critic_loss": Loss(events, loss)}
 
-    patch.setattr(Sealed, "update", update)
+    patch.setattr(Method, "update", update)
     schedule = reporting(steps, warmup=0, learning_starts=learning_starts)
     method = small(Method())
     list(train(method, line(30), steps=steps, schedule=schedule, resume=held.append))

@@ -25,7 +25,7 @@ from reprise.methods.smec import smec
 from reprise.tasks import find
 from reprise.training.loop import train
 from reprise.training.state import Extremes
-from toys import batch, line, priors, raw, reporting, same, small
+from toys import batch, line, priors, raw, reporting, same, small, update
 
 RANGES = [(0.0, 100.0), (-100.0, 1_000.0), (-1_600.0, 0.0), (-3.0, 2.0)]
 
@@ -133,7 +133,7 @@ def test_targets_stay_within_the_bounds_of_their_head(values: Any) -> None:
 
     object.__setattr__(critic, "targets", targets)
     with jax.disable_jit():
-        method.update(agent, rows, raw(0), False)
+        update(method, agent, rows, raw(0), False)
     found = np.concatenate([np.atleast_2d(x) for x in seen])
     high = np.array([10 / 0.01, *[10 / (1 - critic.gbar)] * 3])
     assert found.shape[1] == 4
@@ -146,7 +146,7 @@ def test_nobody_learns_the_bounds() -> None:
     agent = method.init(jax.random.key(0), spec)
     before = jax.tree.map(np.array, agent.critic[0].bounds)
     for n in range(5):
-        agent, _ = method.update(agent, batch(spec), raw(n), True)
+        agent, _ = update(method, agent, batch(spec), raw(n), True)
     assert same(agent.critic[1].bounds, before) and same(agent.target[0].bounds, before)
 
 

@@ -14,8 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium import spaces
 
-from reprise.core.agent import Agent, Plan
-from reprise.core.method import Method
+from reprise.core.agent import Agent, Plan, draw_noise
+from reprise.core.method import DECIDING, LEARNING, Chance, Method, Rows, unpacked
 from reprise.core.types import Advice, Spec, Transition
 from reprise.priors import Card, Policy, Priors
 from reprise.tasks import Task
@@ -109,6 +109,20 @@ def batch(spec: Spec, size: int = 16, seed: int = 0) -> Transition:
 def raw(number: int) -> np.ndarray:
     """A random key as the loop makes them."""
     return np.asarray(jax.random.key_data(jax.random.key(number)))
+
+
+def act(method: Method, agent: Agent, plan: Plan, obs: Any, said: Advice, key: Any) -> Any:
+    """A decision whose randomness all comes from one key."""
+    k_noise, *keys = jax.random.split(key, 1 + DECIDING)
+    noise = draw_noise(k_noise, said, method.stochastic_priors)
+    return method.act(agent, plan, obs, said, Chance(noise, jnp.stack(keys)))
+
+
+def update(method: Method, agent: Agent, rows: Rows, key: Any, improve: bool, *drawn: Any) -> Any:
+    """An update whose randomness all comes from one key."""
+    k_noise, *keys = jax.random.split(key, 1 + LEARNING)
+    noise = draw_noise(k_noise, unpacked(rows).next_advice, method.stochastic_priors, 2)
+    return method.update(agent, rows, Chance(noise, jnp.stack(keys)), improve, *drawn)
 
 
 def leaves(agent: Agent) -> list[np.ndarray]:

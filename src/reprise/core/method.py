@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 
 from reprise.core.actor import Actor, SoftActor
 from reprise.core.agent import Agent, Plan, draw_noise, flat_adam, propose
+from reprise.core.compiled import AnyAgent, FlatAgent, alike, compiled, faster, traced, whole
 from reprise.core.critic import Critic, SoftCritic
 from reprise.core.networks import ensemble_values, leading
 from reprise.core.planner import Lesson, Planner, Scene, TaskPolicy
@@ -23,10 +24,17 @@ from reprise.io.errors import require
 
 Metrics = dict[str, Float[Array, ""]]
 Rows = Transition | Packed
-Chance = tuple[Any, Any]
-"""Standard normal noise for those who act, and a key for each part that draws more."""
 DECIDING, LEARNING = 2, 3
 """How many random keys a decision and an update take, besides their noise."""
+
+
+class Chance(NamedTuple):
+    """All that is random in a decision or an update: drawn ahead, many at a time, it is cheap."""
+
+    noise: Any
+    """Standard normal numbers for those who act: in one state, or in s' and s of every row."""
+    keys: Any
+    """A random key for each part that draws more."""
 
 
 def unpacked(rows: Rows) -> Transition:
@@ -96,18 +104,10 @@ class Method:
 
     @partial(jax.jit, static_argnums=0)
     def act(
-        self, agent: Agent, plan: Plan, obs: Array, advice: Advice, key: Array
+        self, agent: Agent | FlatAgent, plan: Plan, obs: Array, advice: Advice, chance: Chance
     ) -> tuple[Plan, Float[Array, "action"]]:
         """One decision: the planner picks a policy, that policy picks the action."""
-        k_act, *keys = jax.random.split(key, 1 + DECIDING)
-        noise = draw_noise(k_act, advice, self.stochastic_priors)
-        return self.decide(agent, plan, obs, advice, (noise, jnp.stack(keys)))
-
-    def decide(
-        self, agent: Agent, plan: Plan, obs: Array, advice: Advice, chance: Chance
-    ) -> tuple[Plan, Float[Array, "action"]]:
-        """`act` with all that is random in it, not compiled."""
-        noise, (k_more, k_plan) = chance
+        agent, (noise, (k_more, k_plan)) = whole(agent), chance
         proposals = propose(agent.actor, obs, advice, noise)
         own = proposals.actions
 
@@ -158,21 +158,22 @@ class Method:
         judge = jax.vmap(lambda o, a: self.critic.judge(agent.target, o, a[None]))
         return judge(obs, actions)[:, :, 0].max(axis=1)
 
-    @partial(jax.jit, static_argnums=(0, 4), donate_argnums=1)
     def update(
-        self, agent: Agent, rows: Rows, key: Array, improve: bool, drawn: PyTree = ()
-    ) -> tuple[Agent, Metrics]:
-        """One gradient step on every part; actor and temperature only if `improve`."""
-        batch = unpacked(rows)
-        k_noise, *keys = jax.random.split(key, 1 + LEARNING)
-        noise = draw_noise(k_noise, batch.next_advice, self.stochastic_priors, 2)
-        return self.learn(agent, batch, (noise, jnp.stack(keys)), improve, drawn)
+        self, agent: AnyAgent, rows: Rows, chance: Chance, improve: bool, drawn: PyTree = ()
+    ) -> tuple[AnyAgent, Metrics]:
+        """One gradient step on every part; actor and temperature only if `improve`.
 
-    def learn(
-        self, agent: Agent, rows: Rows, chance: Chance, improve: bool, drawn: PyTree = ()
-    ) -> tuple[Agent, Metrics]:
-        """`update` with all that is random in it (noise in s' and s), not compiled."""
-        batch = unpacked(rows)
+        The agent that is given is used up: its arrays become those of the one that is returned.
+        """
+        if traced(agent):
+            return self._update(agent, rows, chance, improve, drawn)
+        library = faster((*self.actor.hidden, *self.critic.hidden))
+        return compiled(Method._update, library)(self, agent, rows, chance, improve, drawn)
+
+    def _update(
+        self, given: AnyAgent, rows: Rows, chance: Chance, improve: bool, drawn: PyTree
+    ) -> tuple[AnyAgent, Metrics]:
+        agent, batch = whole(given), unpacked(rows)
         noise, (k_critic, k_actor, k_planner) = chance
         agent, metrics = self._improve_critic(agent, batch, noise[0], k_critic)
         if improve:
@@ -180,7 +181,8 @@ class Method:
             metrics |= more
         lesson = Lesson(batch, drawn, improve, self.critic.discount, self.smoothing, self._descend)
         planner = self.planner.update(agent, lesson, k_planner)
-        return replace(agent, planner=planner, step=agent.step + 1), metrics
+        after = replace(agent, planner=planner, step=agent.step + 1)
+        return alike(given, after), metrics
 
     def _improve_critic(
         self, agent: Agent, batch: Transition, noise: Array, key: Array

@@ -162,7 +162,7 @@ def _decide(loop: Loop, players: _Players) -> Decision:
         action = rng.uniform(-1.0, 1.0, players.arena.action_dim).astype(np.float32)
         return Decision(action, -1, before)
     told: Any = (before, loop.obs, loop.advice, players.chances.decision(loop.step))
-    loop.plan, chosen = loop.sealed.act(players.method, *told)
+    loop.plan, chosen = players.method.act(loop.flat, *told)
     return Decision(chosen, loop.plan.policy, before)
 
 
@@ -174,7 +174,7 @@ def _learn(loop: Loop, players: _Players) -> None:
     drawn = method.planner.draw(loop.replay, schedule.batch, (players.seed, loop.updates))
     chance, now = players.chances.update(loop.updates), method.at(loop.updates)
     loop.widen()
-    loop.sealed, losses = loop.sealed.update(now, batch, chance, improve, drawn)
+    loop.flat, losses = now.update(loop.flat, batch, chance, improve, drawn)
     loop.losses |= losses
     loop.updates += 1
 

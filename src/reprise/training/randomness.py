@@ -45,9 +45,9 @@ class Chances:
     def decision(self, step: int) -> Chance:
         """Of the decision in this step."""
         noise, keys = self._acting
-        return noise(step)[0], keys(step)
+        return Chance(noise(step)[0], keys(step))
 
     def update(self, number: int) -> Chance:
         """Of the update with this number."""
         noise, keys = self._learning
-        return noise(number)[0], keys(number)
+        return Chance(noise(number)[0], keys(number))

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from reprise.core.agent import Agent, Plan, within
+from reprise.core.compiled import FlatAgent
 from reprise.core.method import Method, Metrics
 from reprise.core.replay import Packed, ReplayBuffer
 from reprise.core.types import Advice, Episode, Place, Selection, Spec, Transition
@@ -16,7 +17,6 @@ from reprise.core.values import Bounds
 from reprise.io.errors import UserError
 from reprise.priors import Faults, Priors
 from reprise.tasks import Arena, Step
-from reprise.training.compiled import Sealed
 from reprise.training.evaluate import success_any
 from reprise.training.randomness import read
 from reprise.training.schedule import Schedule
@@ -114,7 +114,8 @@ class Tally:
 class Loop:
     """The live state of a run; `train` moves it, checkpoints read and write it."""
 
-    sealed: Sealed
+    flat: FlatAgent
+    """What has been learned so far, in the form that compiled functions take fastest."""
     plan: Plan
     replay: ReplayBuffer
     arena: Arena
@@ -144,12 +145,12 @@ class Loop:
     @property
     def agent(self) -> Agent:
         """What has been learned so far."""
-        return self.sealed.open()
+        return self.flat.whole()
 
     @agent.setter
     def agent(self, agent: Agent) -> None:
         """Go on with another agent."""
-        self.sealed = Sealed.of(agent)
+        self.flat = FlatAgent.of(agent)
 
     def widen(self) -> None:
         """Let every head speak of all returns that were seen, where nobody knows their range."""
@@ -250,7 +251,7 @@ def begin(
     learned = critic.bounded and critic.reward_range is None
     extremes = Extremes(np.asarray(critic.discounts(critic.heads(spec)))) if learned else None
     return Loop(
-        sealed=Sealed.of(agent),
+        flat=FlatAgent.of(agent),
         plan=Plan.start(spec),
         replay=ReplayBuffer(min(schedule.capacity, steps), row, seed, read(method, row)),
         arena=arena,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reprise.core.agent import Decision
+from reprise.core.method import Method
 from reprise.core.replay import ReplayBuffer
 from reprise.lab.bench.timing import Clock
 from reprise.methods import Preset, prepare
@@ -18,18 +19,17 @@ from reprise.runs import checkpoint, execute
 from reprise.runs.recipe import Run
 from reprise.runs.recorder import Recorder
 from reprise.tasks import Arena, Task
-from reprise.training.compiled import Sealed
 from reprise.training.state import Loop
 
 WATCHED: tuple[tuple[Any, str, str], ...] = (
-    (Sealed, "act", "act"),
+    (Method, "act", "act"),
     (Decision, "read", "act"),
     (Priors, "__call__", "advice"),
     (Arena, "step", "step"),
     (Arena, "reset", "step"),
     (ReplayBuffer, "add", "replay"),
     (ReplayBuffer, "sample", "replay"),
-    (Sealed, "update", "update"),
+    (Method, "update", "update"),
     (Loop, "note_losses", "update"),
     (execute, "zero_shot", "zero_shot"),
     (execute, "judge", "evaluate"),

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from reprise.core.compiled import FlatAgent
 from reprise.core.method import Method
 from reprise.core.replay import ReplayBuffer
 from reprise.core.types import Advice, Place, Spec, Transition
 from reprise.lab.bench.lineup import Entry, lineup
 from reprise.methods import Preset, prepare
 from reprise.tasks import Task
-from reprise.training.compiled import Sealed, updater
 from reprise.training.randomness import Chances, read
 
 ROWS = 4_096
@@ -42,7 +42,7 @@ class Learning:
 
     def __init__(self, method: Method, spec: Spec, batch: int, updates: int):
         self.method, self.batch, self.updates, self.done = method, batch, updates, 0
-        self.sealed = Sealed.of(method.init(jax.random.key(0), spec))
+        self.agent = FlatAgent.of(method.init(jax.random.key(0), spec))
         self.replay = filled(spec, method)
         self.chances = Chances(method, spec, batch, 1)
 
@@ -51,7 +51,7 @@ class Learning:
         for _ in range(self.updates):
             improve = self.done % self.method.actor_delay == 0
             rows, chance = self.replay.sample(self.batch), self.chances.update(self.done)
-            self.sealed, metrics = self.sealed.update(self.method, rows, chance, improve)
+            self.agent, metrics = self.method.update(self.agent, rows, chance, improve)
             jax.block_until_ready(metrics)
             self.done += 1
         return self.updates
@@ -61,8 +61,8 @@ class Learning:
 
         def count(improve: bool) -> float:
             rows, chance = self.replay.sample(self.batch), self.chances.update(0)
-            update = updater(self.method)
-            lowered = update.lower(self.sealed, self.method, rows, chance, improve)
+            update: Any = jax.jit(self.method.update, static_argnums=3)
+            lowered = update.lower(self.agent, rows, chance, improve)
             return float(lowered.cost_analysis()["flops"])
 
         with_actor, without = count(True), count(False)

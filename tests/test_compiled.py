@@ -1,4 +1,4 @@
-"""An agent that is passed as the list of its arrays is the same agent."""
+"""An agent that is passed as the list of its arrays is the same agent; what is random in a step."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import jax
 import numpy as np
 import pytest
 
-from reprise.core.agent import Plan
+from reprise.core.agent import Agent, Plan
+from reprise.core.compiled import OPTIONS, FlatAgent, compiled, faster, understood
+from reprise.core.method import Method, Metrics
 from reprise.core.types import Spec
 from reprise.methods.smec import smec
-from reprise.training.compiled import OPTIONS, Sealed, compiled, understood, updater
 from reprise.training.keys import Keys, Noise
 from reprise.training.randomness import Chances
-from toys import batch, same, small
+from toys import act, batch, same, small
 
 SPEC = Spec(2, 1, 3)
 METHOD = small(smec(10, 1.0))
@@ -25,21 +26,29 @@ DECISION, LESSON = CHANCES.decision(0), CHANCES.update(0)
 
 def test_what_was_taken_apart_is_put_together_again() -> None:
     agent = METHOD.init(jax.random.key(0), SPEC)
-    assert jax.tree.structure(Sealed.of(agent).open()) == jax.tree.structure(agent)
-    assert same(Sealed.of(agent).open(), agent)
+    assert jax.tree.structure(FlatAgent.of(agent).whole()) == jax.tree.structure(agent)
+    assert same(FlatAgent.of(agent).whole(), agent)
 
 
-def test_it_learns_and_decides_as_the_method_says() -> None:
+def test_a_flat_agent_learns_and_decides_as_any_other() -> None:
     told = jax.tree.map(lambda x: x[0], ROWS)
-    learn = jax.jit(METHOD.learn, static_argnums=3, compiler_options=OPTIONS["ynnpack"])
-    wanted, losses = learn(METHOD.init(jax.random.key(0), SPEC), ROWS, LESSON, True)
-    sealed = Sealed.of(METHOD.init(jax.random.key(0), SPEC))
-    after, found = sealed.update(METHOD, ROWS, LESSON, True)
-    assert after.tree is sealed.tree, "a later call recognizes it by this"
-    assert same((after.open(), found), (wanted, losses))
+    wanted, losses = METHOD.update(METHOD.init(jax.random.key(0), SPEC), ROWS, LESSON, True)
+    flat = FlatAgent.of(METHOD.init(jax.random.key(0), SPEC))
+    after, found = METHOD.update(flat, ROWS, LESSON, True)
+    assert after.tree is flat.tree, "a later call recognizes it by this"
+    assert same((after.whole(), found), (wanted, losses))
     plan, situation = Plan.start(SPEC).begin(), (told.obs, told.advice, DECISION)
-    decided = jax.jit(METHOD.decide)(wanted, plan, *situation)
-    assert same(after.act(METHOD, plan, *situation), decided)
+    assert same(METHOD.act(after, plan, *situation), METHOD.act(wanted, plan, *situation))
+
+
+def test_an_update_within_a_compiled_function_learns_the_same_but_for_rounding() -> None:
+    def learn() -> tuple[Agent, Metrics]:
+        return METHOD.update(METHOD.init(jax.random.key(0), SPEC), ROWS, LESSON, True)
+
+    start, chance = METHOD.init(jax.random.key(0), SPEC), LESSON
+    inside = jax.jit(lambda agent: METHOD.update(agent, ROWS, chance, True))(start)
+    for one, other in zip(*map(jax.tree.leaves, (inside, learn())), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5)
 
 
 def test_keys_depend_on_the_seed_and_the_step_alone() -> None:
@@ -60,7 +69,7 @@ def test_sampled_priors_have_noise_of_their_own() -> None:
     chances = Chances(loud, SPEC, 8, 0)
     deciding, learning = chances.decision(0)[0], chances.update(0)[0]
     assert deciding.shape == (4, 1) and learning.shape == (2, 8, 4, 1)
-    scores = [m.act(agent, plan, told.obs, told.advice, key)[0].score for m in (METHOD, loud)]
+    scores = [act(m, agent, plan, told.obs, told.advice, key)[0].score for m in (METHOD, loud)]
     assert not same(scores[0][1:], scores[1][1:])
 
 
@@ -84,14 +93,14 @@ def test_widths_that_fill_no_whole_tiles_are_multiplied_by_the_other_library(
     hidden: tuple[int, ...], library: str
 ) -> None:
     method = replace(METHOD, critic=replace(METHOD.critic, hidden=hidden))
-    assert updater(method) is compiled(library)
+    assert faster((*method.actor.hidden, *method.critic.hidden)) == library
 
 
 def test_either_library_learns_the_same_but_for_rounding() -> None:
     results = []
     for library in OPTIONS:
-        sealed = Sealed.of(METHOD.init(jax.random.key(0), SPEC))
-        results.append(compiled(library)(sealed, METHOD, ROWS, LESSON, True)[1])
+        agent = METHOD.init(jax.random.key(0), SPEC)
+        results.append(compiled(Method._update, library)(METHOD, agent, ROWS, LESSON, True, ())[1])
     one, two = results
     assert one.keys() == two.keys()
     for name in one:
@@ -102,6 +111,6 @@ def test_an_option_that_xla_does_not_know_is_left_out(monkeypatch: pytest.Monkey
     assert all(understood(*option) for option in OPTIONS["eigen"].items())
     monkeypatch.setitem(OPTIONS, "future", {"xla_cpu_no_such_option": 1})
     assert not understood("xla_cpu_no_such_option", 1)
-    sealed = Sealed.of(METHOD.init(jax.random.key(0), SPEC))
-    _, losses = compiled("future")(sealed, METHOD, ROWS, LESSON, True)
+    agent, future = METHOD.init(jax.random.key(0), SPEC), compiled(Method._update, "future")
+    _, losses = future(METHOD, agent, ROWS, LESSON, True, ())
     assert np.isfinite(float(losses["critic_loss"]))

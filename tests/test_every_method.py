@@ -25,9 +25,8 @@ from reprise.methods import ABLATIONS, METHODS
 from reprise.priors import Foreign, Priors
 from reprise.runs import checkpoint, recipe
 from reprise.runs.judge import judge
-from reprise.training.loop import Progress, train
+from reprise.training.loop import Progress, Training, train
 from reprise.training.randomness import read
-from reprise.training.state import Loop
 from toys import BRISK, act, line, priors, raw, same, small, update
 
 PLAIN = {"plain smec": METHODS["smec"], "plain scratch": METHODS["scratch"]}
@@ -59,8 +58,11 @@ SCHEDULE = replace(BRISK, success_share=0.5, updates_per_step=1.5)
 UPDATES = sum(SCHEDULE.updates(step) for step in range(STEPS))
 
 
-def play(method: Method, library: Priors, **options: Any) -> Progress:
-    *_, last = train(method, line(30), library, steps=STEPS, seed=2, schedule=SCHEDULE, **options)
+def play(method: Method, library: Priors, checkpoints: Path | None = None) -> Progress:
+    with Training(method, line(30), library, steps=STEPS, seed=2, schedule=SCHEDULE) as training:
+        if checkpoints:
+            assert checkpoint.load(checkpoints, training.loop, pytest.fail) is not None
+        *_, last = training.reports()
     return last
 
 
@@ -83,16 +85,15 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Straig
 
     @cache
     def run(name: str) -> Straight:
-        folder, held, compiled = tmp_path_factory.mktemp("runs"), [], []
-        reports = train(
-            build(name), line(30), priors(3), steps=STEPS, seed=2, schedule=SCHEDULE,
-            resume=held.append, pause=lambda: held[0].step in (*CUTS, 149),
-        )  # fmt: skip
-        for progress in reports:
-            if progress.step in CUTS:
-                checkpoint.save(folder / str(progress.step), progress.loop, {})
-            if progress.step >= 100:
-                compiled.append(compilations())
+        folder, compiled = tmp_path_factory.mktemp("runs"), []
+        options: Any = {"steps": STEPS, "seed": 2, "schedule": SCHEDULE}
+        with Training(build(name), line(30), priors(3), **options) as training:
+            training.stops = (*CUTS, 149)
+            for progress in training.reports():
+                if progress.step in CUTS:
+                    checkpoint.save(folder / str(progress.step), progress.loop, {})
+                if progress.step >= 100:
+                    compiled.append(compilations())
         return Straight(progress, folder, compiled)
 
     return run
@@ -150,11 +151,7 @@ def test_it_continues_exactly_from_the_middle_of_an_episode(
     name: str, cut: int, straight: Runs
 ) -> None:
     whole = straight(name)
-
-    def restore(loop: Loop) -> None:
-        assert checkpoint.load(whole.folder / str(cut), loop, pytest.fail) is not None
-
-    resumed = play(build(name), priors(3), resume=restore)
+    resumed = play(build(name), priors(3), whole.folder / str(cut))
     assert same(resumed.agent, whole.last.agent)
     assert same(resumed.loop.plan, whole.last.loop.plan)
     assert same(resumed.loop.replay.rows(0, STEPS), whole.last.loop.replay.rows(0, STEPS))

@@ -11,8 +11,7 @@ import pytest
 from reprise.core.method import Method
 from reprise.io.errors import EnvironmentFault, UserError
 from reprise.tasks import Task
-from reprise.training.loop import train
-from reprise.training.state import Loop
+from reprise.training.loop import Training, train
 from toys import BRISK, Line, small
 
 
@@ -41,16 +40,16 @@ class Broken(Line):
 def test_a_non_finite_number_stops_the_run_at_its_step_and_is_never_stored(
     field: str, named: str, value: float
 ) -> None:
-    held: list[Loop] = []
     task = Task("toy/broken", 30, partial(Broken, field, value))
-    with pytest.raises(EnvironmentFault) as caught:
-        list(train(small(Method()), task, steps=200, schedule=BRISK, resume=held.append))
+    training = Training(small(Method()), task, steps=200, schedule=BRISK)
+    with pytest.raises(EnvironmentFault) as caught, training:
+        list(training.reports())
     message = str(caught.value)
     assert named in message
     assert message.startswith("toy/broken: ")
     assert message.endswith("training step 77")
-    rows = held[0].replay.rows(0, 76)
-    assert held[0].replay.added == 76
+    rows = training.loop.replay.rows(0, 76)
+    assert training.loop.replay.added == 76
     assert np.isfinite(rows.reward).all()
     assert np.isfinite(rows.next_obs).all()
 

@@ -16,7 +16,7 @@ from reprise.priors import Faults, Foreign, Priors
 from reprise.priors.guard import PATIENCE, WINDOW
 from reprise.priors.prior import ForeignCard
 from reprise.runs import checkpoint
-from reprise.training.loop import train
+from reprise.training.loop import Training, train
 from toys import line, priors, reporting, same, small
 
 Act = Callable[[np.ndarray], Any]
@@ -159,11 +159,9 @@ def test_faults_survive_a_checkpoint(tmp_path: Path) -> None:
     checkpoint.save(tmp_path, first.loop, {})
     for _ in reports:
         pass
-    restored = train(
-        small(smec(5, 1.0)), line(25), library,
-        resume=lambda loop: checkpoint.load(tmp_path, loop, lambda text: None), **options,
-    )  # fmt: skip
-    *_, last = restored
+    with Training(small(smec(5, 1.0)), line(25), library, **options) as restored:
+        checkpoint.load(tmp_path, restored.loop, lambda text: None)
+        *_, last = restored.reports()
     assert last.loop.faults.aside == first.loop.faults.aside == [3, None]
     assert same(last.loop.agent, first.loop.agent)
 

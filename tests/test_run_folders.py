@@ -52,8 +52,11 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 CODE = """
+from pathlib import Path
 import numpy as np
 def policy():
+    with (Path(__file__).parent.parent / "made").open("a") as made:
+        made.write("once ")
     def push(obs):
         return np.zeros((len(obs), 1), np.float32)
     push.obs_dim, push.action_dim = 3, 1
@@ -81,6 +84,10 @@ def trained(folder: Path, method: str = "smec") -> Path:
 @pytest.fixture(scope="module")
 def orphan(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return trained(tmp_path_factory.mktemp("orphan"))
+
+
+def test_the_code_of_a_prior_runs_once_in_a_training(orphan: Path) -> None:
+    assert (orphan.parent / "made").read_text() == "once "
 
 
 def test_evaluate_and_report_need_no_prior_and_no_trust(orphan: Path, elsewhere: Path) -> None:

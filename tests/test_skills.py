@@ -25,7 +25,7 @@ from reprise.methods import scheduler
 from reprise.methods.scheduler import Controller, Jump
 from reprise.methods.skills import LearnedController, Stretch, skills
 from reprise.runs import checkpoint
-from reprise.training.loop import Progress, train
+from reprise.training.loop import Progress, Training, train
 from stubs import agent_of, scene
 from toys import BRISK, blank_plan, line, priors, reporting, same, small
 
@@ -409,20 +409,15 @@ def test_a_choice_lasts_as_long_as_it_says_unless_the_episode_ends() -> None:
 
 def ended(path: Path | None, save: int | None = None) -> Progress:
     """A run whose ring wraps twice, continued from a checkpoint or saved at a step."""
-    schedule, held = replace(BRISK, capacity=60), []
-
-    def resume(loop: Any) -> None:
-        held.append(loop)
+    schedule = replace(BRISK, capacity=60)
+    options: Any = {"steps": 150, "seed": 2, "schedule": schedule}
+    with Training(small(skills(10)), line(30), priors(3), **options) as training:
+        training.stops = (save,) if save else ()
         if path is not None and save is None:
-            assert checkpoint.load(path, loop, pytest.fail) is not None
-
-    reports = train(
-        small(skills(10)), line(30), priors(3), steps=150, seed=2, schedule=schedule,
-        resume=resume, pause=lambda: held[0].step == save,
-    )  # fmt: skip
-    for progress in reports:
-        if path is not None and progress.step == save:
-            checkpoint.save(path, progress.loop, {})
+            assert checkpoint.load(path, training.loop, pytest.fail) is not None
+        for progress in training.reports():
+            if path is not None and progress.step == save:
+                checkpoint.save(path, progress.loop, {})
     return progress
 
 

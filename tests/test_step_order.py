@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import cycle
 from typing import Any
 
 import jax
@@ -16,7 +14,7 @@ from reprise.core.method import Method
 from reprise.core.replay import ReplayBuffer
 from reprise.io.errors import UserError
 from reprise.tasks import Arena
-from reprise.training.loop import train
+from reprise.training.loop import Training
 from reprise.training.state import Loop
 from toys import line, reporting, same, small
 
@@ -70,17 +68,15 @@ def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def play(
     steps: int, learning_starts: int, events: list[str], patch: Any, loss: float = 1.0
 ) -> Loop:
-    held: list[Loop] = []
-
     def update(self: Method, agent: Any, *rest: Any) -> Any:
-        events.append(f"update on {len(held[0].replay)}")
+        events.append(f"update on {len(training.loop.replay)}")
         return agent, {"critic_loss": Loss(events, loss)}
 
     patch.setattr(Method, "update", update)
     schedule = reporting(steps, warmup=0, learning_starts=learning_starts)
-    method = small(Method())
-    list(train(method, line(30), steps=steps, schedule=schedule, resume=held.append))
-    return held[0]
+    with Training(small(Method()), line(30), steps=steps, schedule=schedule) as training:
+        list(training.reports())
+    return training.loop
 
 
 def test_the_environment_steps_while_the_update_of_the_rows_before_it_is_under_way(
@@ -137,14 +133,25 @@ def test_a_loss_that_is_not_finite_stops_the_run_at_its_own_step(
 def test_rows_drawn_while_the_update_before_is_computed_change_nothing(pauses: bool) -> None:
     steps, method = 40, small(Method())
 
-    def learned(every: int, pause: Callable[[], bool]) -> Agent:
+    def learned(every: int, stops: range) -> Agent:
         schedule = reporting(every, warmup=5, learning_starts=10, batch=8)
-        last = None
-        for last in train(method, line(15), steps=steps, schedule=schedule, pause=pause):
-            assert last.loop.upcoming is None, "a checkpoint need not hold it"
-        assert last is not None and last.step == steps
-        return last.agent
+        with Training(method, line(15), steps=steps, schedule=schedule) as training:
+            training.stops = stops
+            for last in training.reports():
+                assert last.loop.upcoming is None, "a checkpoint need not hold it"
+            assert last.step == steps
+            return last.agent
 
-    turns = cycle([False, False, pauses])
-    ahead = learned(steps, lambda: next(turns))
-    assert same(ahead, learned(1, lambda: False)), "reports at every step leave nothing to draw"
+    ahead = learned(steps, range(3, steps, 3) if pauses else range(0))
+    assert same(ahead, learned(1, range(0))), "reports at every step leave nothing to draw"
+
+
+def test_a_report_can_be_asked_for_at_any_moment() -> None:
+    seen: list[tuple[int, bool]] = []
+    with Training(small(Method()), line(15), steps=20, schedule=reporting(10)) as training:
+        training.report_soon()
+        for progress in training.reports():
+            seen.append((progress.step, progress.scheduled))
+            if progress.step == 10:
+                training.report_soon()
+    assert seen == [(1, False), (10, True), (11, False), (20, True)]

@@ -19,8 +19,7 @@ from reprise.io.errors import UserError
 from reprise.methods import ABLATIONS, METHODS, prepare
 from reprise.methods.smec import smec
 from reprise.tasks import find
-from reprise.training.loop import train
-from reprise.training.state import Loop
+from reprise.training.loop import Training
 from stubs import proposals
 from toys import blank_plan, line, priors, reporting, small, with_output
 
@@ -119,17 +118,14 @@ def test_priors_come_back_when_the_task_policy_breaks(correction: float) -> None
     method: Method = replace(small(smec(10, 0.0)), learning_rate=1e-9)
     method = replace(method, planner=method.planner.doubting(correction))
 
-    def prepared(loop: Loop) -> None:
-        loop.agent = going(saying(loop.agent, 20.0, 5.0), INWARD)
-
     schedule = replace(reporting(3_000, warmup=0, learning_starts=2_999), log_every=300)
     shares: list[float] = []
-    for progress in train(
-        method, line(30), priors(1), steps=3_000, schedule=schedule, resume=prepared
-    ):
-        shares.append(float(progress.use[1]))
-        if progress.step == 1_500:
-            progress.loop.agent = going(progress.agent, OUTWARD)
+    with Training(method, line(30), priors(1), steps=3_000, schedule=schedule) as training:
+        training.loop.agent = going(saying(training.loop.agent, 20.0, 5.0), INWARD)
+        for progress in training.reports():
+            shares.append(float(progress.use[1]))
+            if progress.step == 1_500:
+                training.loop.agent = going(progress.agent, OUTWARD)
     assert max(shares[:5]) == 0.0, "nobody doubts a policy that keeps its promises"
     after = float(np.mean(shares[-3:]))
     assert after > 0.8 if correction else after == 0.0

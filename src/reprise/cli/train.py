@@ -16,10 +16,10 @@ from reprise.core.method import Method
 from reprise.io.errors import UserError, unknown
 from reprise.methods import Preset, prepare
 from reprise.pages.write import Wanted, can_report, write_report
-from reprise.priors import resolve
+from reprise.priors import Priors, resolve
 from reprise.runs.execute import Listener, Outcome, execute
 from reprise.runs.folder import Manifest, extend, read_recipe
-from reprise.runs.recipe import Run
+from reprise.runs.recipe import Run, library
 from reprise.runs.terminal import ProgressLine, console
 from reprise.tasks import find
 from reprise.training.loop import RewardSignWarning
@@ -95,7 +95,7 @@ def train(options: Train) -> int:
             f"{folder} is complete; choose another --out, or see `reprise report {folder}` and "
             f"`reprise resume {folder} --steps N`"
         )
-    return _play(run, folder, options)
+    return _play(run, folder, priors, options)
 
 
 @dataclass(frozen=True)
@@ -124,10 +124,11 @@ def resume(options: Resume) -> int:
         raise UserError(
             f"{options.run} is complete ({run.steps} steps); --steps N takes it on to N steps"
         )
-    return _play(run, options.run, options)
+    priors = library(run, trust_code=options.trust_code)
+    return _play(run, options.run, priors, options)
 
 
-def _play(run: Run, folder: Path, options: Train | Resume) -> int:
+def _play(run: Run, folder: Path, priors: Priors, options: Train | Resume) -> int:
     line = ProgressLine(run, run.steps)
     listener = Listener(lambda p, speed: line.progress(p, speed), line.evaluation, line.warning)
     task = find(run.task)
@@ -135,8 +136,8 @@ def _play(run: Run, folder: Path, options: Train | Resume) -> int:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", RewardSignWarning)
             outcome = execute(
-                run, task, folder, listener=listener, tensorboard=options.tensorboard,
-                trust_code=options.trust_code,
+                run, task, folder, priors=priors, listener=listener,
+                tensorboard=options.tensorboard,
             )  # fmt: skip
     finally:
         line.close()

@@ -22,9 +22,9 @@ from reprise.runs.signals import stop_signals
 from reprise.tasks import Task
 from reprise.training import cores
 from reprise.training.evaluate import Evaluation, Stage, episode_seeds
-from reprise.training.loop import Progress, train
+from reprise.training.loop import Progress, Training
 from reprise.training.state import Loop
-from reprise.training.value_accuracy import accuracy, captured, due
+from reprise.training.value_accuracy import Moments, accuracy, captured
 
 
 class Outcome(NamedTuple):
@@ -51,12 +51,15 @@ def execute(
     task: Task,
     folder: Path,
     *,
+    priors: Priors | None = None,
     listener: Listener | None = None,
     tensorboard: bool = True,
-    trust_code: bool = False,
 ) -> Outcome:
-    """Run a recipe in a folder: begin it, or continue it exactly where it stopped."""
-    listener, priors = listener or Listener(), library(run, trust_code=trust_code)
+    """Run a recipe in a folder: begin it, or continue it exactly where it stopped.
+
+    Whoever has the recipe's priors in hand gives them, so that no factory runs twice.
+    """
+    listener, priors = listener or Listener(), library(run) if priors is None else priors
     task = task.repeated(run.schedule.action_repeat)
     _fit(priors, task, run)  # before anything is written
     refuse_foreign(folder)
@@ -70,8 +73,8 @@ def execute(
             with closing(Stage(task)) as stage:
                 if "zero_shot" not in manifest.record:
                     manifest.note(zero_shot=zero_shot(priors, stage, run.seed))
-                session = _Session(run, task, folder, priors, stage, manifest, listener)
-                return session.play(tensorboard)
+                session = (run, task, folder, priors, stage, manifest, listener, tensorboard)
+                return _Session(*session).play()
         except BaseException:
             manifest.note(state="failed", ended=now())
             raise
@@ -89,7 +92,7 @@ def _fit(priors: Priors, task: Task, run: Run) -> None:
 
 @dataclass
 class _Session:
-    """The one place where a run's loop, tables and checkpoints meet."""
+    """The one place where a run's training, tables and checkpoints meet."""
 
     run: Run
     task: Task
@@ -98,77 +101,69 @@ class _Session:
     stage: Stage
     manifest: Manifest
     listener: Listener
-    recorder: Recorder | None = None
-    loop: Loop | None = None
+    tensorboard: bool
     aside: set[int] = field(default_factory=set[int])
     last: Evaluation | None = None
     best: float = -np.inf
     began: float = 0.0
 
-    def play(self, tensorboard: bool) -> Outcome:
+    def play(self) -> Outcome:
         """From wherever the run stands to its end, or to the first signal."""
+        run = self.run
         self.began = time.perf_counter() - float(self.manifest.record.get("seconds", 0.0))
-        try:
-            with stop_signals() as caught, cores.claimed() as core:
-                step = self._follow(caught, tensorboard, core)
-        finally:
-            if self.recorder:
-                self.recorder.close()
+        with Training(
+            run.method, self.task, self.priors, steps=run.steps, seed=run.seed,
+            schedule=run.schedule,
+        ) as training, stop_signals(training.report_soon) as caught:  # fmt: skip
+            step = self._follow(training, caught)
         seconds = time.perf_counter() - self.began
         state = "interrupted" if caught else "complete"
         self.manifest.note(state=state, ended=now(), seconds=round(seconds, 1))
         return Outcome(self.folder, step, self.last, seconds, caught[0] if caught else None)
 
-    def _follow(self, caught: list[int], tensorboard: bool, core: cores.Core) -> int:
-        """Record every report of the loop; the step at which it stopped."""
-        run, step, before, clock = self.run, self.run.steps, 0, None
-        reports = train(
-            run.method, self.task, self.priors, steps=run.steps, seed=run.seed,
-            schedule=run.schedule, pause=lambda: bool(caught) or self._compares(),
-            resume=lambda loop: self._resume(loop, tensorboard),
-        )  # fmt: skip
-        for progress in reports:
-            core.settle()
-            step, moment = progress.step, time.perf_counter()
-            speed = (step - before) / (moment - clock) if clock else 0.0
-            if progress.scheduled:
-                before, clock = step, moment
-            self._report(progress, speed, bool(caught))
-            if caught:
-                break
+    def _follow(self, training: Training, caught: list[int]) -> int:
+        """Record every report of a training; the step at which it stopped."""
+        step, before, clock = self.run.steps, 0, None
+        training.stops = Moments(self.run.seed, self.run.schedule)
+        with cores.claimed() as core, closing(self._restored(training.loop)) as recorder:
+            for progress in training.reports():
+                core.settle()
+                step, moment = progress.step, time.perf_counter()
+                speed = (step - before) / (moment - clock) if clock else 0.0
+                if progress.scheduled:
+                    before, clock = step, moment
+                self._report(progress, recorder, speed, bool(caught))
+                if caught:
+                    break
         return step
 
-    def _compares(self) -> bool:
-        loop = self.loop
-        return bool(loop and loop.updates and due(loop.step, self.run.seed, self.run.schedule))
-
-    def _resume(self, loop: Loop, tensorboard: bool) -> None:
-        self.loop = loop
+    def _restored(self, loop: Loop) -> Recorder:
+        """Take up the newest checkpoint, if there is one, and the tables as they were then."""
         (self.folder / "checkpoints").mkdir(exist_ok=True)
         warn = self.listener.warning
         state = checkpoint.load(self.folder / "checkpoints", loop, warn, tidy=True)
-        self.recorder = recorder = Recorder(self.folder, self.run, loop, tensorboard)
+        recorder = Recorder(self.folder, self.run, loop, self.tensorboard)
         if state is None or "tables" not in state:  # none yet, or saved outside of a run
             recorder.restart()
         else:
             recorder.rewind(state["tables"], over=loop.step >= self.run.steps)
         if state is None:
-            return
+            return recorder
         self.aside = set(loop.faults.set_aside)
         best = state.get("best")
         self.best = best if best is not None else -np.inf
         if not state["exact"]:
             warn("this environment's state cannot be captured: resuming with a new episode")
+        return recorder
 
-    def _report(self, progress: Progress, speed: float, stopping: bool) -> None:
+    def _report(self, progress: Progress, recorder: Recorder, speed: float, stopping: bool) -> None:
         schedule, step = self.run.schedule, progress.step
-        last, recorder = step >= self.run.steps, self.recorder
-        assert recorder, "the loop reports only after it was given its recorder"
+        last = step >= self.run.steps
         recorder.progress(progress, speed)
         self.listener.progress(progress, speed)
         self._announce(progress.loop.faults)
-        if self._compares():
-            run, where = self.run, self.stage
+        run, where = self.run, self.stage
+        if progress.loop.updates and step in Moments(run.seed, schedule):
             recorder.values(accuracy(progress.loop, run.method, where, self.priors, run.seed))
         due = progress.scheduled and schedule.evaluate_every and not step % schedule.evaluate_every
         lasting = self.best

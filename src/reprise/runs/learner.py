@@ -37,7 +37,7 @@ from reprise.runs.recipe import Run, library
 from reprise.runs.terminal import ProgressLine
 from reprise.tasks import Arena, Task, find
 from reprise.training.evaluate import Act, Evaluation, episode_seeds
-from reprise.training.loop import train
+from reprise.training.loop import Training
 from reprise.training.state import Loop
 
 
@@ -107,14 +107,15 @@ class Learner:
         goal = self.num_timesteps + total_timesteps
         self.run = replace(self.run, steps=goal)
         line = ProgressLine(self.run, goal) if progress_bar else None
-        reports = train(
+        with Training(
             self.run.method, self.task, self.priors, steps=goal, seed=self.run.seed,
-            schedule=self.run.schedule, resume=self._continue,
-        )  # fmt: skip
-        for progress in reports:
-            self._state = progress.loop
-            if line:
-                line.progress(progress)
+            schedule=self.run.schedule,
+        ) as training:  # fmt: skip
+            self._continue(training.loop)
+            for progress in training.reports():
+                self._state = progress.loop
+                if line:
+                    line.progress(progress)
         if line:
             line.close()
         return self

@@ -6,7 +6,7 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -31,14 +31,15 @@ def deaf_to_the_terminal() -> Generator[None]:
 
 
 @contextmanager
-def stop_signals() -> Generator[list[int]]:
-    """SIGINT and SIGTERM are noted; a second one ends the process at once."""
+def stop_signals(then: Callable[[], None] = lambda: None) -> Generator[list[int]]:
+    """SIGINT and SIGTERM are noted, and `then` is called; a second one ends the process at once."""
     caught: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:
         if caught:
             os._exit(128 + number)
         caught.append(number)
+        then()
 
     try:
         before = {s: signal.signal(s, note) for s in (signal.SIGINT, signal.SIGTERM)}

@@ -1,5 +1,8 @@
 """The loop: act, learn while the environment steps, store. Callbacks are the caller's `for` loop.
 
+`train` is all that most callers need. A `Training` is the same, held in the hand: its state can be
+restored before it goes on, and it can be asked to report.
+
 Step t of every method, in this order:
 
 1. The behavior's decision in s_t is dispatched, with everything learned so far, update t - 1
@@ -15,9 +18,9 @@ At a report nothing is under way and nothing drawn in advance: a checkpoint hold
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -28,7 +31,7 @@ from reprise.core.replay import Packed
 from reprise.core.types import Advice, Episode, Gaussian, Place, Selection, Spec, Transition
 from reprise.io.errors import EnvironmentFault
 from reprise.priors import Priors
-from reprise.tasks import Arena, Task
+from reprise.tasks import Task
 from reprise.training.evaluate import episode_seeds
 from reprise.training.randomness import Chances
 from reprise.training.schedule import Schedule
@@ -56,13 +59,8 @@ class Progress(NamedTuple):
     episodes: tuple[Episode, ...]
     selections: tuple[Selection, ...]
     scheduled: bool
-    """False if the loop only paused because the caller asked it to."""
+    """False if the caller asked for this report."""
     loop: Loop
-
-
-def never() -> bool:
-    """Nobody asks the loop to pause."""
-    return False
 
 
 def train(
@@ -73,133 +71,160 @@ def train(
     steps: int,
     seed: int = 0,
     schedule: Schedule | None = None,
-    resume: Callable[[Loop], None] | None = None,
-    pause: Callable[[], bool] = never,
 ) -> Iterator[Progress]:
-    """Learn a task; yields every `schedule.log_every` steps, and at once when `pause()` is true."""
-    schedule, priors = schedule or Schedule(), priors or Priors()
-    arena = task.repeated(schedule.action_repeat).open()
-    priors.fit(arena.obs_dim, arena.action_dim, task.id)
-    loop = begin(method, arena, priors, schedule, steps=steps, seed=seed)
-    spec = Spec(arena.obs_dim, arena.action_dim, len(priors))
-    chances = Chances(method, spec, schedule.batch, seed)
-    if resume:
-        resume(loop)
-    try:
-        if loop.fresh:
-            _reset(loop, arena, priors, seed)
-        players = _Players(method, arena, priors, chances, schedule, seed)
-        yield from _run(loop, players, steps, pause)
-    except EnvironmentFault as fault:
-        raise EnvironmentFault(f"{task.id}: {fault}, training step {loop.step + 1}") from fault
-    finally:
-        arena.close()
+    """Learn a task; yields every `schedule.log_every` steps and at the end."""
+    with Training(method, task, priors, steps=steps, seed=seed, schedule=schedule) as training:
+        yield from training.reports()
 
 
-class _Players(NamedTuple):
-    """Who takes part in a step and does not change."""
+class Training:
+    """A task that is being learned, ready for its first step or for wherever it is restored to."""
 
-    method: Method
-    arena: Arena
-    priors: Priors
-    chances: Chances
-    schedule: Schedule
-    seed: int
+    def __init__(
+        self,
+        method: Method,
+        task: Task,
+        priors: Priors | None = None,
+        *,
+        steps: int,
+        seed: int = 0,
+        schedule: Schedule | None = None,
+    ):
+        self.method, self.task, self.steps, self.seed = method, task, steps, seed
+        self.schedule, self.priors = schedule or Schedule(), priors or Priors()
+        self.arena = arena = task.repeated(self.schedule.action_repeat).open()
+        self.priors.fit(arena.obs_dim, arena.action_dim, task.id)
+        self.loop = begin(method, arena, self.priors, self.schedule, steps=steps, seed=seed)
+        """The live state: whoever restores it does so before the first report."""
+        spec = Spec(arena.obs_dim, arena.action_dim, len(self.priors))
+        self._chances = Chances(method, spec, self.schedule.batch, seed)
+        self.stops: Container[int] = ()
+        """Steps after which it reports besides those of the schedule."""
+        self._asked = self._warned = False
 
+    def __enter__(self) -> Self:
+        return self
 
-def _run(
-    loop: Loop, players: _Players, steps: int, pause: Callable[[], bool]
-) -> Iterator[Progress]:
-    warned, schedule = False, players.schedule
-    while loop.step < steps:
-        decision = _decide(loop, players)
+    def __exit__(self, *error: object) -> None:
+        self.arena.close()
+
+    def report_soon(self) -> None:
+        """Report after the step that is under way, too; safe to call at any moment."""
+        self._asked = True
+
+    def reports(self) -> Iterator[Progress]:
+        """Learn until the last step, and say how it goes."""
+        loop = self.loop
+        try:
+            if loop.fresh:
+                self._reset()
+            while loop.step < self.steps:
+                yield from self._step()
+        except EnvironmentFault as fault:
+            where = f"training step {loop.step + 1}"
+            raise EnvironmentFault(f"{self.task.id}: {fault}, {where}") from fault
+
+    def _step(self) -> Iterator[Progress]:
+        """One step, and a report if it is time for one."""
+        loop, schedule = self.loop, self.schedule
+        decision = self._decide()
         for _ in range(schedule.updates(loop.step)):
-            _learn(loop, players)
-        reward = _interact(loop, players, decision)
+            self._learn()
+        self._interact(decision)
         whole = loop.step % schedule.log_every == 0
-        scheduled = whole or loop.step >= steps
-        reporting = scheduled or pause()
+        scheduled = whole or loop.step >= self.steps
+        reporting = scheduled or self._asked or loop.step in self.stops
         if schedule.updates(loop.step) and not reporting:
-            loop.upcoming = _rows(loop, players)
+            loop.upcoming = self._rows()
         loop.note_losses()
-        if not warned and _unfair(reward, players):
-            warned = True
-            _warn(reward, players.method)
         if reporting:
+            self._asked = False
             yield _report(loop, scheduled, whole)
 
+    def _decide(self) -> Decision:
+        """Who acts, and how; perhaps still being computed."""
+        loop, before = self.loop, self.loop.plan
+        if loop.step < self.schedule.warmup:
+            rng = np.random.default_rng([self.seed, loop.step])
+            loop.plan = before.tick()
+            action = rng.uniform(-1.0, 1.0, self.arena.action_dim).astype(np.float32)
+            return Decision(action, -1, before)
+        told: Any = (before, loop.obs, loop.advice, self._chances.decision(loop.step))
+        loop.plan, chosen = self.method.act(loop.flat, *told)
+        return Decision(chosen, loop.plan.policy, before)
 
-def _interact(loop: Loop, players: _Players, decision: Decision) -> float:
-    """One step of the environment, stored with the advice of every prior."""
-    action, source = decision.read()
-    step = players.arena.step(action)
-    advice = _advice(loop, players.priors, step.obs)
-    before: Any = (loop.obs, loop.advice, np.int32(source), action)
-    after: Any = (step.reward, np.float32(step.terminated), step.obs, advice)
-    over = step.terminated or step.truncated
-    place = Place.of(int(loop.plan.held) - 1, over)  # the plan has ticked since
-    loop.replay.add(Transition(*before, *after, place=place))
-    loop.step += players.arena.repeat
-    loop.note_selection(decision.before)
-    method = players.method
-    earned = float(step.reward) - method.reward_lower_bound  # as values are compared
-    loop.plan = loop.plan.earn(earned, method.critic.discount)
-    loop.obs, loop.advice = step.obs, advice
-    loop.note_step(source, step, players.arena.position)
-    if loop.extremes:
-        loop.extremes.note(float(step.reward), over)
-    if over:
-        loop.close_episode(method.critic.discount, step.terminated)
-        _reset(loop, players.arena, players.priors, players.seed)
-    return float(step.reward)
+    def _learn(self) -> None:
+        """Dispatch one update; whoever reads its losses waits for it."""
+        loop, schedule, method = self.loop, self.schedule, self.method
+        batch, loop.upcoming = loop.upcoming or self._rows(), None
+        improve = loop.updates % method.actor_delay == 0
+        drawn = method.planner.draw(loop.replay, schedule.batch, (self.seed, loop.updates))
+        chance, now = self._chances.update(loop.updates), method.at(loop.updates)
+        loop.widen()
+        loop.flat, losses = now.update(loop.flat, batch, chance, improve, drawn)
+        loop.losses |= losses
+        loop.updates += 1
 
+    def _rows(self) -> Packed:
+        """A batch, with what followed each row if the critic wants to know."""
+        schedule, critic, replay = self.schedule, self.method.critic, self.loop.replay
+        rows, best = replay.draw(schedule.batch, schedule.success_share)
+        packed = replay.take(rows, best)
+        if not critic.looks_ahead:
+            return packed
+        ahead = windows.ahead(replay, rows, critic.n_step, critic.other_n_step)
+        return replace(packed, ahead=ahead)
 
-def _decide(loop: Loop, players: _Players) -> Decision:
-    before = loop.plan
-    if loop.step < players.schedule.warmup:
-        rng = np.random.default_rng([players.seed, loop.step])
-        loop.plan = before.tick()
-        action = rng.uniform(-1.0, 1.0, players.arena.action_dim).astype(np.float32)
-        return Decision(action, -1, before)
-    told: Any = (before, loop.obs, loop.advice, players.chances.decision(loop.step))
-    loop.plan, chosen = players.method.act(loop.flat, *told)
-    return Decision(chosen, loop.plan.policy, before)
+    def _interact(self, decision: Decision) -> None:
+        """One step of the environment, stored with the advice of every prior."""
+        loop, method = self.loop, self.method
+        action, source = decision.read()
+        step = self.arena.step(action)
+        advice = self._advice(step.obs)
+        before: Any = (loop.obs, loop.advice, np.int32(source), action)
+        after: Any = (step.reward, np.float32(step.terminated), step.obs, advice)
+        over = step.terminated or step.truncated
+        place = Place.of(int(loop.plan.held) - 1, over)  # the plan has ticked since
+        loop.replay.add(Transition(*before, *after, place=place))
+        loop.step += self.arena.repeat
+        loop.note_selection(decision.before)
+        earned = float(step.reward) - method.reward_lower_bound  # as values are compared
+        loop.plan = loop.plan.earn(earned, method.critic.discount)
+        loop.obs, loop.advice = step.obs, advice
+        loop.note_step(source, step, self.arena.position)
+        if loop.extremes:
+            loop.extremes.note(float(step.reward), over)
+        if over:
+            loop.close_episode(method.critic.discount, step.terminated)
+            self._reset()
+        self._compare(float(step.reward))
 
+    def _reset(self) -> None:
+        """Begin an episode."""
+        loop = self.loop
+        loop.plan = loop.plan.begin()
+        loop.obs = self.arena.reset(episode_seeds(self.seed, TRAINING, loop.episode, 1)[0])
+        loop.advice = self._advice(loop.obs)
+        loop.fresh = False
 
-def _learn(loop: Loop, players: _Players) -> None:
-    """Dispatch one update; whoever reads its losses waits for it."""
-    schedule, method = players.schedule, players.method
-    batch, loop.upcoming = loop.upcoming or _rows(loop, players), None
-    improve = loop.updates % method.actor_delay == 0
-    drawn = method.planner.draw(loop.replay, schedule.batch, (players.seed, loop.updates))
-    chance, now = players.chances.update(loop.updates), method.at(loop.updates)
-    loop.widen()
-    loop.flat, losses = now.update(loop.flat, batch, chance, improve, drawn)
-    loop.losses |= losses
-    loop.updates += 1
+    def _advice(self, obs: np.ndarray) -> Advice:
+        """What every prior would do here: asked once per visited state, ever."""
+        says, valid = self.priors(obs[None], self.arena.action_dim, self.loop.faults)
+        return Advice(Gaussian(says.mean[0], says.log_std[0]), valid[0])
 
-
-def _rows(loop: Loop, players: _Players) -> Packed:
-    """A batch, with what followed each row if the critic wants to know."""
-    schedule, critic, replay = players.schedule, players.method.critic, loop.replay
-    rows, best = replay.draw(schedule.batch, schedule.success_share)
-    packed = replay.take(rows, best)
-    if not critic.looks_ahead:
-        return packed
-    return replace(packed, ahead=windows.ahead(replay, rows, critic.n_step, critic.other_n_step))
-
-
-def _reset(loop: Loop, arena: Arena, priors: Priors, seed: int) -> None:
-    loop.plan = loop.plan.begin()
-    loop.obs = arena.reset(episode_seeds(seed, TRAINING, loop.episode, 1)[0])
-    loop.advice = _advice(loop, priors, loop.obs)
-    loop.fresh = False
-
-
-def _advice(loop: Loop, priors: Priors, obs: np.ndarray) -> Advice:
-    """What every prior would do here: asked once per visited state, ever."""
-    says, valid = priors(obs[None], loop.arena.action_dim, loop.faults)
-    return Advice(Gaussian(says.mean[0], says.log_std[0]), valid[0])
+    def _compare(self, reward: float) -> None:
+        """Warn, once, of rewards for which values of different horizons cannot be compared."""
+        bound = self.method.reward_lower_bound
+        compared = self.method.planner.compares_values and len(self.priors) > 0
+        if self._warned or not compared or reward >= bound:
+            return
+        self._warned = True
+        warnings.warn(
+            f"reward {reward:.4g} is below the lower bound {bound:g}: long and short horizons "
+            "cannot be compared fairly; declare --reward-lower-bound",
+            RewardSignWarning,
+            stacklevel=2,
+        )
 
 
 def _report(loop: Loop, scheduled: bool, whole: bool) -> Progress:
@@ -208,18 +233,3 @@ def _report(loop: Loop, scheduled: bool, whole: bool) -> Progress:
         loop.tally.restart()
     episodes, selections = loop.hand_over()
     return Progress(loop.step, loop.agent, *found, episodes, selections, scheduled, loop)
-
-
-def _unfair(reward: float, players: _Players) -> bool:
-    method = players.method
-    compared = method.planner.compares_values and len(players.priors) > 0
-    return compared and reward < method.reward_lower_bound
-
-
-def _warn(reward: float, method: Method) -> None:
-    warnings.warn(
-        f"reward {reward:.4g} is below the lower bound {method.reward_lower_bound:g}: long and "
-        "short horizons cannot be compared fairly; declare --reward-lower-bound",
-        RewardSignWarning,
-        stacklevel=2,
-    )

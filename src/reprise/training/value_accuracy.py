@@ -190,11 +190,17 @@ def _sample(said: Gaussian, rng: np.random.Generator) -> np.ndarray:
     return np.tanh(mean + np.exp(log_std) * noise)
 
 
-def due(step: int, seed: int, schedule: Schedule) -> bool:
-    """Whether a run compares its heads at this step."""
-    if not schedule.value_states or step == 0:
-        return False
-    return step in moments(seed, schedule, (step - 1) // schedule.evaluate_every)
+class Moments(NamedTuple):
+    """The steps at which a run compares its heads."""
+
+    seed: int
+    schedule: Schedule
+
+    def __contains__(self, step: object) -> bool:
+        if not isinstance(step, int) or not self.schedule.value_states or step == 0:
+            return False
+        interval = (step - 1) // self.schedule.evaluate_every
+        return step in moments(self.seed, self.schedule, interval)
 
 
 @lru_cache(maxsize=4)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from reprise.io import files
 from reprise.io.errors import FolderInUse, UserError
-from reprise.priors import resolve
+from reprise.priors import Priors, resolve
 from reprise.runs import recipe
 from reprise.runs.execute import Listener, execute
 from reprise.runs.folder import Manifest
@@ -73,8 +73,8 @@ def perform(message: str) -> str:
     (folder / FAILURE).unlink(missing_ok=True)
     try:
         bare = recipe.decode(Run, record["run"])
-        run = replace(bare, priors=resolve(record["priors"], task=bare.task).records)
-        _execute(run, folder)
+        priors = resolve(record["priors"], task=bare.task)
+        _execute(replace(bare, priors=priors.records), priors, folder)
     except UserError as error:
         files.write_text(folder / FAILURE, f"{error}\n")
     except Exception:  # whatever it was, it is this run's and nobody else's
@@ -82,13 +82,13 @@ def perform(message: str) -> str:
     return str(folder)
 
 
-def _execute(run: Run, folder: Path) -> None:
+def _execute(run: Run, priors: Priors, folder: Path) -> None:
     """As soon as the folder is free."""
     deadline = time.monotonic() + PATIENCE
     quiet = Listener(warning=lambda text: None)
     while True:
         try:
-            execute(run, find(run.task), folder, listener=quiet, tensorboard=False)
+            execute(run, find(run.task), folder, priors=priors, listener=quiet, tensorboard=False)
             return
         except FolderInUse:
             if time.monotonic() > deadline:

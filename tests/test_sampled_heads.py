@@ -12,12 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reprise.core.agent import Agent, propose
-from reprise.core.critic import HybridCritic, in_turns
+from reprise.core.agent import Agent, in_turns
+from reprise.core.critic import HybridCritic
 from reprise.core.method import Method
 from reprise.core.types import Spec, Transition
 from reprise.core.values import Targets
 from reprise.io.errors import UserError
+from reprise.methods.cup import GuidedActor
 from reprise.methods.multipolar import AggregatingActor
 from reprise.methods.smec import smec
 from stubs import agent_of, fixed
@@ -41,18 +42,22 @@ def setting(priors: int, *invalid: int) -> tuple[Agent, Transition]:
     return agent_of(critic, target, fixed(0.1)), rows._replace(next_advice=advice)
 
 
-def targets(critic: HybridCritic, agent: Agent, rows: Transition) -> Targets:
-    """What every row teaches."""
+Ids = jax.Array | None
 
-    def one(t: Transition) -> Targets:
-        following = propose(agent.actor, t.next_obs, t.next_advice, jnp.zeros((1, 1)))
+
+def targets(critic: HybridCritic, agent: Agent, rows: Transition, ids: Ids = None) -> Targets:
+    """What every row teaches, to all heads or to those that are assigned to it."""
+    method = Method(critic)
+
+    def one(t: Transition, mine: Ids) -> Targets:
+        following = method._following(agent, t, mine, jnp.zeros((1, 1)))
         return critic.targets(agent, t, following, KEY)
 
-    return jax.vmap(one)(rows)
+    return jax.vmap(one)(rows, ids)
 
 
-def gradient(critic: HybridCritic, agent: Agent, rows: Transition) -> Any:
-    taught = targets(critic, agent, rows)
+def gradient(critic: HybridCritic, agent: Agent, rows: Transition, ids: Ids = None) -> Any:
+    taught = targets(critic, agent, rows, ids)
 
     def loss(networks: Any) -> jax.Array:
         return jax.vmap(lambda t, y: critic.loss(networks, t, y, KEY))(rows, taught).mean()
@@ -70,7 +75,7 @@ def test_the_mean_over_all_deals_is_the_exact_gradient(
 
     @jax.jit
     def both() -> tuple[Any, Any]:
-        deal = jax.vmap(lambda first: gradient(some, agent, in_turns(rows, drawn, first)))
+        deal = jax.vmap(lambda first: gradient(some, agent, rows, in_turns(ROWS, drawn, 4, first)))
         mean = jax.tree.map(lambda x: x.mean(axis=0), deal(jnp.arange(4)))
         return mean, gradient(HybridCritic(), agent, rows)
 
@@ -84,8 +89,7 @@ def test_the_mean_over_all_deals_is_the_exact_gradient(
 def test_a_row_meets_every_prior_equally_often_and_a_batch_all_alike(
     drawn: int, priors: int
 ) -> None:
-    _, rows = setting(priors)
-    deals = [np.asarray(in_turns(rows, drawn, jnp.int32(k)).whose) for k in range(priors)]
+    deals = [np.asarray(in_turns(ROWS, drawn, priors, jnp.int32(k))) for k in range(priors)]
     for deal in deals:
         assert deal.shape == (ROWS, drawn)
         assert all(len(set(row)) == drawn for row in deal.tolist())
@@ -97,28 +101,30 @@ def test_a_row_meets_every_prior_equally_often_and_a_batch_all_alike(
 
 
 def test_whoever_comes_first_is_drawn_at_random() -> None:
-    _, rows = setting(4)
-    deal = jax.jit(jax.vmap(lambda key: HybridCritic(heads_per_row=1).deal(rows, key).whose[0, 0]))
+    critic = HybridCritic(heads_per_row=1)
+    deal = jax.jit(jax.vmap(lambda key: critic.assign_heads(ROWS, 4, key)[0, 0]))  # type: ignore[index]
     first = Counter(np.asarray(deal(jax.random.split(KEY, 4_000))).tolist())
     assert set(first) == {0, 1, 2, 3}
     assert all(abs(count - 1_000) < 130 for count in first.values())
 
 
-def test_a_dealt_row_has_the_advice_of_its_priors_alone() -> None:
-    _, rows = setting(4, 2)
-    some = in_turns(rows, 3, jnp.int32(1))
-    for i, mine in enumerate(np.asarray(some.whose)):
-        told, everybody = some.next_advice, rows.next_advice
-        np.testing.assert_array_equal(told.says.mean[i], everybody.says.mean[i, mine])
-        np.testing.assert_array_equal(told.says.log_std[i], everybody.says.log_std[i, mine])
-        np.testing.assert_array_equal(told.valid[i], everybody.valid[i, mine])
-    assert same(some.advice, rows.advice)
+def test_a_row_asks_the_priors_that_are_assigned_to_it_alone() -> None:
+    agent, rows = setting(4, 2)
+    method, t = Method(HybridCritic(heads_per_row=3)), jax.tree.map(lambda x: x[1], rows)
+    ids, noise = in_turns(ROWS, 3, 4, jnp.int32(1))[1], jnp.zeros((1, 1))
+    asked, everybody = (method._following(agent, t, who, noise) for who in (ids, None))
+    assert asked.ids is not None and everybody.ids is None
+    np.testing.assert_array_equal(asked.ids, [0, *(1 + np.asarray(ids))])
+    np.testing.assert_array_equal(asked.actions, everybody.actions[asked.ids])
+    np.testing.assert_array_equal(asked.valid, everybody.valid[asked.ids])
+    assert same(asked, everybody.select(ids))
 
 
 def test_a_dealt_head_has_its_exact_target_and_counts_for_those_that_were_not() -> None:
     agent, rows = setting(4, 2)
     part = HybridCritic(heads_per_row=2)
-    exact, some = (targets(part, agent, r) for r in (rows, in_turns(rows, 2, jnp.int32(1))))
+    ids = in_turns(ROWS, 2, 4, jnp.int32(1))
+    exact, some = targets(part, agent, rows), targets(part, agent, rows, ids)
     assert exact.heads is None and some.heads is not None
     np.testing.assert_array_equal(some.heads[0], [0, 2, 3])
     chosen = jax.tree.map(lambda x: jnp.take_along_axis(x, some.heads, axis=1), exact[:2])
@@ -129,18 +135,19 @@ def test_a_dealt_head_has_its_exact_target_and_counts_for_those_that_were_not() 
 
 @pytest.mark.parametrize(("priors", "drawn"), [(0, 1), (3, 3), (3, 7), (3, None)])
 def test_with_no_priors_or_all_heads_nothing_is_dealt(priors: int, drawn: int | None) -> None:
-    _, rows = setting(priors)
-    assert HybridCritic(heads_per_row=drawn).deal(rows, KEY) is rows
+    assert HybridCritic(heads_per_row=drawn).assign_heads(ROWS, priors, KEY) is None
 
 
 def test_only_head_0_and_the_dealt_priors_pass_through_the_target_networks() -> None:
     agent, rows = setting(12)
     critic = HybridCritic(heads_per_row=1)
 
-    def flops(what: Transition) -> float:
-        return float(jax.jit(partial(targets, critic, agent)).lower(what).cost_analysis()["flops"])
+    def flops(what: Transition, ids: Ids = None) -> float:
+        lowered: Any = jax.jit(partial(targets, critic, agent)).lower(what, ids)
+        return float(lowered.cost_analysis()["flops"])
 
-    everybody, nobody, one = flops(rows), flops(setting(0)[1]), flops(critic.deal(rows, KEY))
+    ids = critic.assign_heads(ROWS, 12, KEY)
+    everybody, nobody, one = flops(rows), flops(setting(0)[1]), flops(rows, ids)
     assert everybody > 9 * nobody
     assert one < 4 * nobody, "two passes"
 
@@ -174,10 +181,12 @@ def test_priors_that_are_sampled_can_be_dealt() -> None:
     assert not same(found.critic, learned(modes, 3).critic)
 
 
-def test_an_actor_that_hears_the_priors_hears_all_of_them() -> None:
-    exact = small(replace(smec(10, 1.0), actor=AggregatingActor()))
-    dealt = replace(exact, critic=replace(exact.critic, heads_per_row=1))  # type: ignore[call-arg]
-    assert same(learned(dealt, 3), learned(exact, 3))
+def test_with_an_actor_that_needs_all_priors_it_is_refused_in_one_line() -> None:
+    for actor in (AggregatingActor(), GuidedActor()):
+        with pytest.raises(UserError, match="heads-per-row does nothing with ") as caught:
+            Method(HybridCritic(heads_per_row=1), actor)
+        assert "\n" not in str(caught.value)
+        assert Method(HybridCritic(), actor).actor is actor
 
 
 def test_fewer_than_one_head_is_refused() -> None:

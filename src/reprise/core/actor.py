@@ -21,7 +21,7 @@ class Actor(ABC):
     hidden: tuple[int, ...] = (256, 256)
     """Widths of the hidden layers."""
 
-    hears: ClassVar[bool] = False
+    uses_advice: ClassVar[bool] = False
     """Whether the policy or its loss depends on what the priors say."""
 
     def __post_init__(self) -> None:

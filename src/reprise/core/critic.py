@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from reprise.core.agent import Agent, Proposals
+from reprise.core.agent import Agent, Proposals, in_turns
 from reprise.core.networks import PARTS, Ensemble, Mlp, QNetwork, mapped_over, part_of
-from reprise.core.types import Advice, Spec, Transition
+from reprise.core.types import Spec, Transition
 from reprise.core.values import Bounds, Representation, Scalar, Targets, backup, possible
 from reprise.io.errors import UserError, require
 
@@ -51,7 +51,7 @@ class Critic(ABC):
     reward_once: bool = False
     """Whether the reward comes once, with the end of the episode."""
 
-    hears: ClassVar[bool] = False
+    uses_advice: ClassVar[bool] = False
     """Whether its targets depend on what the priors say in s'."""
     separable: ClassVar[bool] = False
     """Whether it knows the target of some heads without those of the others."""
@@ -103,7 +103,7 @@ class Critic(ABC):
         assert far is not None, "only a transition that knows what followed"
         mine = jnp.clip(t.source, 0, network.heads - 1)
         discount = self.discounts(network.heads)[mine]
-        later = t._replace(next_obs=far.obs, next_advice=far.advice, whose=None)
+        later = t._replace(next_obs=far.obs, next_advice=far.advice)
         value = self._value_of(mine, agent, later, then, key)
         earned = jnp.sum(discount ** jnp.arange(far.rewards.size) * far.rewards)
         total = backup(earned, discount**far.steps, far.terminated, value)
@@ -117,7 +117,7 @@ class Critic(ABC):
         if not self.separable or agent.target[0].heads == 1:
             return self.outlook(agent, t, following, key).values[head]
         prior = jnp.maximum(head - 1, 0)[None]
-        alone = self.outlook(agent, t._replace(whose=prior), following.only(prior), key)
+        alone = self.outlook(agent, t, following.select(prior), key)
         return alone.values[jnp.minimum(head, 1)]
 
     def discounts(self, policies: int) -> Float[Array, "policies"]:
@@ -168,9 +168,14 @@ class Critic(ABC):
         """Q^v(s, a_v) for every policy v, or these: each head at its own policy's action."""
         return jnp.stack([critic.own(obs, actions, heads, each) for critic in critics])
 
-    def deal(self, batch: Transition, key: Array) -> Transition:
-        """Which priors teach their heads by which row; not asked where the actor hears them all."""
-        return batch
+    @property
+    def assigns_heads(self) -> bool:
+        """Whether some heads learn from some transitions only."""
+        return False
+
+    def assign_heads(self, rows: int, priors: int, key: Array) -> Int[Array, "rows some"] | None:
+        """The priors whose heads learn from each row; None: all of them, from every row."""
+        return None
 
     def loss(
         self, critics: Ensemble, t: Transition, targets: Targets, key: Array
@@ -209,7 +214,7 @@ class SoftCritic(Critic):
 class HybridCritic(Critic):
     """SMEC: long-sighted for the task policy, myopic for every prior."""
 
-    hears: ClassVar[bool] = True
+    uses_advice: ClassVar[bool] = True
     separable: ClassVar[bool] = True
 
     horizon: int | None = 50
@@ -253,25 +258,29 @@ class HybridCritic(Critic):
         """(1, stay, ..., stay)"""
         return jnp.full(policies, self.stay).at[0].set(1.0)
 
-    def deal(self, batch: Transition, key: Array) -> Transition:
-        """Keep the advice of `heads_per_row` priors in each row, taken in turns."""
-        m, priors = self.heads_per_row, batch.next_advice.valid.shape[1]
+    @property
+    def assigns_heads(self) -> bool:
+        return self.heads_per_row is not None
+
+    def assign_heads(self, rows: int, priors: int, key: Array) -> Int[Array, "rows some"] | None:
+        """So many priors for each row, in turns that begin with a random one."""
+        m = self.heads_per_row
         if m is None or m >= priors:
-            return batch
-        return in_turns(batch, m, jax.random.randint(key, (), 0, priors, jnp.int32))
+            return None
+        return in_turns(rows, m, priors, jax.random.randint(key, (), 0, priors, jnp.int32))
 
     def outlook(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
         """The smaller of the twins of each head, at its own policy's action."""
         # A prior that said nothing usable in s' has no target there.
         counts = following.valid.astype(jnp.float32)
-        if t.whose is None:
+        heads = following.ids
+        if heads is None:
             each = mapped_over(len(counts))
             values = self.judge(agent.target, t.next_obs, following.actions, each=each).min(axis=0)
             return Targets(self._onward(agent, following, values), counts)
-        heads = jnp.concatenate([jnp.zeros(1, jnp.int32), 1 + t.whose])
         values = self.judge(agent.target, t.next_obs, following.actions, heads).min(axis=0)
-        # Dealt with probability m / K, an error that counts K / m times is Eq. (1)'s on average.
-        rate = (agent.target[0].heads - 1) / len(t.whose)
+        # Assigned with probability m / K, an error that counts K / m times is Eq. (1)'s on average.
+        rate = (agent.target[0].heads - 1) / (len(heads) - 1)
         counts = counts * jnp.full(len(heads), rate).at[0].set(1.0)
         return Targets(self._onward(agent, following, values), counts, heads)
 
@@ -286,15 +295,3 @@ class HybridCritic(Critic):
             return values
         p = self.staying(len(values))
         return p * values + (1.0 - p) * values[0]
-
-
-def in_turns(batch: Transition, m: int, first: Int[Array, ""]) -> Transition:
-    """The advice of m priors in each row, who take turns from this one on.
-
-    If it is a random one, each is dealt to a row with probability m / K, valid there or not.
-    """
-    rows, priors = batch.next_advice.valid.shape
-    turns = (first + jnp.arange(rows * m, dtype=jnp.int32)) % priors
-    whose = turns.reshape(rows, m)
-    some = jax.vmap(Advice.only)(batch.next_advice, whose)
-    return batch._replace(next_advice=some, whose=whose)

@@ -12,7 +12,15 @@ import optax
 from jaxtyping import Array, Float
 
 from reprise.core.actor import Actor, SoftActor
-from reprise.core.agent import Agent, Plan, draw_noise, flat_adam, propose
+from reprise.core.agent import (
+    Agent,
+    Plan,
+    Proposals,
+    draw_noise,
+    flat_adam,
+    policy_ids,
+    propose,
+)
 from reprise.core.compiled import AnyAgent, FlatAgent, alike, compiled, faster, traced, whole
 from reprise.core.critic import Critic, SoftCritic
 from reprise.core.networks import ensemble_values, leading
@@ -20,7 +28,7 @@ from reprise.core.planner import Lesson, Planner, Scene, TaskPolicy
 from reprise.core.replay import Packed
 from reprise.core.types import Advice, PyTree, Spec, Transition
 from reprise.core.values import Targets
-from reprise.io.errors import require
+from reprise.io.errors import UserError, require
 
 Metrics = dict[str, Float[Array, ""]]
 Rows = Transition | Packed
@@ -83,6 +91,11 @@ class Method:
         require(self, "above 0 and at most 1", "smoothing")
         require(self, "finite", "reward_lower_bound")
         require(self, "at least 0", "imitation")
+        if self.critic.assigns_heads and self.actor.uses_advice:
+            raise UserError(
+                f"heads-per-row does nothing with {type(self.actor).__name__}, which needs the "
+                "advice of all priors; leave it out"
+            )
 
     def init(self, key: Array, spec: Spec) -> Agent:
         """An agent that has learned nothing."""
@@ -187,8 +200,8 @@ class Method:
     def _improve_critic(
         self, agent: Agent, batch: Transition, noise: Array, key: Array
     ) -> tuple[Agent, Metrics]:
-        def target(t: Transition, z: Array, k: Array) -> Targets:
-            following = propose(agent.actor, t.next_obs, t.next_advice, z)
+        def target(t: Transition, head_ids: Array | None, z: Array, k: Array) -> Targets:
+            following = self._following(agent, t, head_ids, z)
             targets = self.critic.targets(agent, t, following, k)
             if t.ahead is None:
                 return targets
@@ -196,9 +209,10 @@ class Method:
             return self.critic.look_ahead(agent, t, targets, then, k)
 
         keys = jax.random.split(key, len(batch.reward))
-        k_deal = jax.random.fold_in(key, len(keys))  # `split` has given out those before it
-        dealt = batch if self.actor.hears else self.critic.deal(batch, k_deal)
-        targets = jax.vmap(target)(dealt, noise, keys)
+        k_heads = jax.random.fold_in(key, len(keys))  # `split` has given out those before it
+        rows, priors = batch.next_advice.valid.shape
+        head_ids = self.critic.assign_heads(rows, priors, k_heads)
+        targets = jax.vmap(target)(batch, head_ids, noise, keys)
         more = jax.vmap(partial(jax.random.fold_in, data=1))(keys)
 
         def loss(critic: Any) -> Array:
@@ -211,6 +225,15 @@ class Method:
         moved: Any = optax.incremental_update(critic, old, self.smoothing)
         agent = replace(agent, critic=critic, target=moved, optim=(state, *agent.optim[1:]))
         return agent, {"critic_loss": value}
+
+    def _following(
+        self, agent: Agent, t: Transition, head_ids: Array | None, noise: Array
+    ) -> Proposals:
+        """What the policies would do in s': all, or the task policy and those priors alone."""
+        if head_ids is None:
+            return propose(agent.actor, t.next_obs, t.next_advice, noise)
+        chosen = propose(agent.actor, t.next_obs, t.next_advice.select(head_ids), noise)
+        return chosen._replace(ids=policy_ids(head_ids))
 
     def _improve_actor(
         self, agent: Agent, batch: Transition, noise: Array, key: Array

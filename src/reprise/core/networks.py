@@ -32,7 +32,7 @@ class Linear(eqx.Module):
     def __call__(self, x: Float[Array, "inputs"]) -> Float[Array, "outputs"]:
         return x @ self.weight + self.bias
 
-    def some(self, x: Float[Array, "inputs"], outputs: Int[Array, "n"]) -> Float[Array, "n"]:
+    def select(self, x: Float[Array, "inputs"], outputs: Int[Array, "n"]) -> Float[Array, "n"]:
         """Only these outputs, which under a map may be others for each input."""
         # Times ones, not a sum: a product with a vector is what XLA adds rows up fastest by.
         return (self.weight.T[outputs] * x[None]) @ jnp.ones(x.shape) + self.bias[outputs]
@@ -105,7 +105,7 @@ class Mlp(eqx.Module):
 
 
 class GaussianPolicy(eqx.Module):
-    """The task policy of SAC: it hears the priors' advice and ignores it."""
+    """The task policy of SAC: it is given the priors' advice and ignores it."""
 
     body: Mlp
 
@@ -195,7 +195,7 @@ class QNetwork(eqx.Module):
         """What the last layer says for each of these heads, none of them head 0."""
         last, width = self.body.layers[-1], self.values[1].width
         if width == 1 or self.heads > CROWD:
-            return jax.vmap(last.some)(inner, self._columns(heads))
+            return jax.vmap(last.select)(inner, self._columns(heads))
         # To compute all heads and keep one is faster than to gather a matrix for each row.
         first = self.values[0].width
         every = inner @ last.weight[:, first:] + last.bias[None, first:]

@@ -71,9 +71,9 @@ class Advice(NamedTuple):
         """Advice from priors that all answered."""
         return cls(Gaussian(mean, log_std), np.ones(mean.shape[:-1], np.bool_))  # pyright: ignore
 
-    def only(self, some: Int[Array, "some"]) -> Advice:
+    def select(self, priors: Int[Array, "some"]) -> Advice:
         """What these priors say about one state."""
-        return jax.tree.map(lambda leaf: leaf[some], self)
+        return jax.tree.map(lambda leaf: leaf[priors], self)
 
 
 class Place(NamedTuple):
@@ -119,8 +119,6 @@ class Transition(NamedTuple):
     next_advice: Advice
     place: Place | None = None
     """None in transitions that no run made."""
-    whose: Int[Array, "some"] | None = None
-    """The priors whose advice in s' is left, by number; None: it is that of all."""
     best: Bool[Array, ""] | None = None
     """Whether it was drawn because its episode is one of the best."""
     ahead: Ahead | None = None

@@ -35,7 +35,7 @@ RATE = 0.01
 class MixtureCritic(Critic):
     """A posterior over Q, whose target follows whoever it finds best in the next state."""
 
-    hears: ClassVar[bool] = True
+    uses_advice: ClassVar[bool] = True
     looks_far: ClassVar[bool] = False
 
     members: int = 5

@@ -24,7 +24,7 @@ FLOOR = -2.0
 class GuidedActor(Actor):
     """SAC plus a pull toward the policy that the critic finds best in each state."""
 
-    hears: ClassVar[bool] = True
+    uses_advice: ClassVar[bool] = True
 
     beta1: float = 30.0
     """The weight of the pull."""

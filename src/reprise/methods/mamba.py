@@ -25,7 +25,7 @@ FOREVER = 2**30
 class BaselineCritic(Critic):
     """Heads of all policies at gamma; head 0 leans on the best prior's value one step ahead."""
 
-    hears: ClassVar[bool] = True
+    uses_advice: ClassVar[bool] = True
 
     mix: float = 0.9
     """lambda: 0 improves on the best prior by one step, 1 is plain SAC."""

@@ -49,7 +49,7 @@ class AggregatingPolicy(eqx.Module):
 class AggregatingActor(Actor):
     """SAC's policy improvement for a policy that adds to what its priors would do."""
 
-    hears: ClassVar[bool] = True
+    uses_advice: ClassVar[bool] = True
 
     inverse_tanh: bool = False
     """Aggregate atanh(a_k), so that W = 1 and F = 0 give back a single prior; the original: a_k."""

@@ -13,7 +13,7 @@ from reprise.training.keys import Keys, Noise
 
 def read(method: Method, row: Transition) -> Transition:
     """Whether an update depends on it, for each leaf of a row: the rest is not sampled."""
-    here, there = method.actor.hears, method.actor.hears or method.critic.hears
+    here, there = method.actor.uses_advice, method.actor.uses_advice or method.critic.uses_advice
     noisy = here or (there and method.stochastic_priors)
     flags: Any = jax.tree.map(lambda leaf: True, row)
     unread: Any = jax.tree.map(lambda leaf: False, row.place)

@@ -163,7 +163,7 @@ def test_an_unknown_name_is_one_line_with_the_nearest(
         (["train", PENDULUM, "--seed", "x"], "--seed"),
         (["train", PENDULUM, "--critic.hidden", "wide"], "--critic.hidden"),
         (["train", PENDULUM, "--learning-rate", "fast"], "--learning-rate"),
-        (["train", PENDULUM, "--schedule.batch", "1e3"], "--schedule.batch"),
+        (["train", PENDULUM, "--schedule.batch", "1e-3"], "--schedule.batch"),
         (["train", PENDULUM, "--steps"], "--steps"),
         (["theory", "--mdps", "x"], "--mdps"),
         (["evaluate", "somewhere", "--episodes", "x"], "--episodes"),

@@ -14,6 +14,7 @@ from fake_run import maze, write_run, write_table
 from reprise.findings.tables import RunTables, compare, load, milestones, titles
 from reprise.io.errors import UserError
 from reprise.pages import run as report
+from reprise.pages.cards import headline
 from reprise.pages.crowd import cast
 from reprise.pages.episodes import control
 from reprise.pages.frame import shell
@@ -71,6 +72,13 @@ def test_milestones_are_what_one_counts_by_hand(tmp_path: Path) -> None:
     assert found["prior_use_early"] == pytest.approx(0.8)
     assert found["prior_use_late"] == pytest.approx(0.1)
     assert found["seconds"] == 12.5
+
+
+@pytest.mark.parametrize(("steps", "said"), [(6_000, "6,000"), (24_000, "10,000")])
+def test_the_late_steps_are_no_more_than_there_were(tmp_path: Path, steps: int, said: str) -> None:
+    run = load(write_run(tmp_path / "run", "smec", ("ne",), 0, steps))
+    (late,) = (card for card in headline(run) if card.label == "Prior use, late")
+    assert late.meaning == f"of the last {said} steps"
 
 
 def test_compare_has_one_row_per_run_with_names_that_differ(smec: Path, scratch: Path) -> None:

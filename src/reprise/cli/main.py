@@ -14,6 +14,8 @@ import tyro
 from rich.table import Table
 
 from reprise.cli.commands import COMMANDS, Command
+from reprise.cli.modules import import_asked
+from reprise.cli.numbers import NUMBERS
 from reprise.io.errors import UserError, unknown
 from reprise.runs.terminal import console
 
@@ -47,7 +49,7 @@ def _dispatch(argv: list[str]) -> int:
             return _overview(group)
         raise unknown("command", words if words.startswith(_GROUPS) else name, COMMANDS)
     command: Command = COMMANDS[name]
-    rest = argv[len(name.split()) :]
+    rest = import_asked(argv[len(name.split()) :], name)
     return command.run(parse(command.options, rest, f"reprise {name}", command.defaults(rest)))
 
 
@@ -57,13 +59,14 @@ _GROUPS = tuple({name.partition(" ")[0] + " " for name in COMMANDS if " " in nam
 def parse(options: type[Options], argv: list[str], prog: str, default: Any = None) -> Options:
     """Options from arguments; whatever is wrong with them becomes one line."""
     if any(arg in ("-h", "--help") for arg in argv):
-        tyro.cli(options, args=["--help"], prog=prog, default=default)
+        tyro.cli(options, args=["--help"], prog=prog, default=default, registry=NUMBERS)
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
             known, rest = tyro.cli(
-                options, args=argv, prog=prog, default=default, return_unknown_args=True
-            )
+                options, args=argv, prog=prog, default=default, return_unknown_args=True,
+                registry=NUMBERS,
+            )  # fmt: skip
     except SystemExit:
         raise UserError(_one_line(said.getvalue(), prog)) from None
     if rest:
@@ -96,4 +99,5 @@ def _overview(commands: Mapping[str, Command]) -> int:
         table.add_row(f"reprise {name}", (command.options.__doc__ or "").partition("\n")[0])
     screen.print(table)
     screen.print("\n`reprise COMMAND --help` explains a command and its options.")
+    screen.print("With `--import MODULE` your module is imported first, for its environments.")
     return 0

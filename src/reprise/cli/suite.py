@@ -17,7 +17,7 @@ from reprise.cli.dry_run import expectation, foresee
 from reprise.cli.keep import keep, unkept
 from reprise.cli.tables import show
 from reprise.io.errors import require
-from reprise.pages.write import can_report, renew_suite, require_extra
+from reprise.pages.write import NO_REPORT, can_report, renew_suite, require_extra
 from reprise.runs.folder import Manifest
 from reprise.runs.terminal import CountLine, console, waiting
 from reprise.suites import SCALES, Choice, folder_of
@@ -194,6 +194,8 @@ def conclude(outcome: Outcome, out: Path, options: Launching) -> int:
             page = renew_suite(out)
         if not options.json:
             console().print(f"report: {page}", highlight=False, soft_wrap=True)
+    else:
+        print(NO_REPORT, file=sys.stderr)
     return 1 if missing else 0
 
 

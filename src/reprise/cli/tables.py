@@ -10,6 +10,8 @@ from rich.table import Table
 from reprise.runs.terminal import console
 
 FOLDED = ("paper", "sets", "title", "what")
+SPARE = ("paper", "sets", "name", "action_dim", "obs_dim")
+"""Columns that a narrow terminal can do without, the first of them first."""
 
 
 def show(rows: list[dict[str, Any]], as_json: bool) -> int:
@@ -17,18 +19,36 @@ def show(rows: list[dict[str, Any]], as_json: bool) -> int:
     if as_json:
         print(json.dumps(rows))
         return 0
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: [_text(name, row.get(name, "")) for row in rows] for name in names}
+    screen = console()
+    hidden = _hide(columns, screen.width)
     table = Table(box=None, padding=(0, 1), header_style="bold")
-    cells = [[_text(name, row.get(name, "")) for name in names] for row in rows]
-    for name, column in zip(names, zip(*cells, strict=True), strict=True):
-        # On a narrow terminal headings and lists fold, and titles of papers; names do not.
-        words = 0 if name in FOLDED else max(map(len, column))
-        width = max(words, *map(len, name.split("_")))
-        table.add_column(name.replace("_", " "), min_width=width)
-    for row in cells:
+    for name, cells in columns.items():
+        table.add_column(name.replace("_", " "), min_width=_least(name, cells))
+    for row in zip(*columns.values(), strict=True):
         table.add_row(*row)
-    console().print(table)
+    screen.print(table)
+    if hidden:
+        words = ", ".join(name.replace("_", " ") for name in hidden)
+        screen.print(f"(not shown: {words}; a wider terminal or --json has them)")
     return 0
+
+
+def _least(name: str, cells: list[str]) -> int:
+    """A column's width when all that may fold is folded: headings, lists and titles; no names."""
+    parts = [word for cell in cells for word in (cell.split() if name in FOLDED else [cell])]
+    return max(map(len, [*parts, *name.split("_")]), default=0)
+
+
+def _hide(columns: dict[str, list[str]], width: int) -> list[str]:
+    """Take columns out until the rest fits; a name stays unless a reference says it too."""
+    spare = [name for name in SPARE if name in columns and (name != "name" or "ref" in columns)]
+    hidden: list[str] = []
+    while spare and sum(_least(*column) + 2 for column in columns.items()) > width:
+        hidden.append(spare.pop(0))
+        del columns[hidden[-1]]
+    return hidden
 
 
 def _text(name: str, value: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import warnings
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -15,7 +16,7 @@ import tyro
 from reprise.core.method import Method
 from reprise.io.errors import UserError, unknown
 from reprise.methods import Preset, prepare
-from reprise.pages.write import Wanted, can_report, write_report
+from reprise.pages.write import NO_REPORT, Wanted, can_report, write_report
 from reprise.priors import Priors, resolve
 from reprise.runs.execute import Listener, Outcome, execute
 from reprise.runs.folder import Manifest, extend, read_recipe
@@ -88,7 +89,7 @@ def train(options: Train) -> int:
         options.method, options.tuned, task.id, priors.records, options.seed,
         options.steps, options.preset, options.schedule,
     )  # fmt: skip
-    short = f"{task.id.replace('/', '-')}-{run.name.replace('/', '-')}-s{run.seed}-{run.id}"
+    short = f"{re.sub('[/:]', '-', task.id)}-{run.name.replace('/', '-')}-s{run.seed}-{run.id}"
     folder = options.out or Path("runs") / short
     if Manifest(folder).complete:
         raise UserError(
@@ -149,6 +150,8 @@ def _play(run: Run, folder: Path, priors: Priors, options: Train | Resume) -> in
         return 128 + outcome.interrupted
     if can_report():
         write_report([folder], Wanted(folder / "report.html"), task.picture)
+    else:
+        line.warning(NO_REPORT)
     _show(outcome, options.json)
     return 0
 

@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from reprise.io.errors import UserError
 from reprise.runs import schema
 
+LATE = 10_000
+"""The last steps of a run, in which the use of priors is called late."""
+
 
 class RunTables(NamedTuple):
     """Everything a report needs to know about one run."""
@@ -91,7 +94,7 @@ def milestones(run: RunTables) -> dict[str, float | None]:
         "first_success": _smallest(np.concatenate([step[success > 0], trained])),
         "steps_to_90": _smallest(step[success >= 0.9]),
         "prior_use_early": _prior_share(run, begin, begin + 5000),
-        "prior_use_late": _prior_share(run, last - 10_000, last),
+        "prior_use_late": _prior_share(run, last - LATE, last),
         "seconds": None if seconds is None else float(seconds),
     }
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reprise.findings.tables import (
+    LATE,
     RunTables,
     faults,
     milestones,
@@ -38,7 +39,8 @@ class PriorCard(NamedTuple):
 def headline(run: RunTables) -> list[Card]:
     """The numbers to read first."""
     known = milestones(run)
-    reached = count(numbers(run.metrics, "step").max(initial=0.0))
+    steps = numbers(run.metrics, "step").max(initial=0.0)
+    reached, late = count(steps), count(min(LATE, steps))
     state = str(run.manifest.get("state", "unknown"))
     return [
         Card("State", state, f"{reached} of {count(run.recipe.get('steps'))} steps recorded"),
@@ -48,7 +50,7 @@ def headline(run: RunTables) -> list[Card]:
             percent(known["prior_use_early"]),
             "of the steps in the 5k after the first selection",
         ),
-        Card("Prior use, late", percent(known["prior_use_late"]), "of the last 10k steps"),
+        Card("Prior use, late", percent(known["prior_use_late"]), f"of the last {late} steps"),
         Card("Time", duration(known["seconds"]), "of computing, as recorded by the run"),
     ]
 

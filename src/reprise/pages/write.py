@@ -15,6 +15,7 @@ from reprise.training.evaluate import Act
 if TYPE_CHECKING:
     from reprise.pages.frame import Content
 
+NO_REPORT = "no report was written; it needs the report extra: pip install 'reprise[report]'"
 NEEDED = ("pandas", "scipy", "matplotlib", "plotly", "jinja2")
 
 

@@ -54,6 +54,8 @@ def _added(id: str) -> Task:
     """A plugin's task."""
     prefix, _, name = id.partition("/")
     if prefix not in families():
+        if gym.known(id):
+            raise UserError(f"unknown task {id!r}; as a Gymnasium environment it is gym/{id}")
         hint = "`reprise tasks list` shows all; any Gymnasium environment is gym/<id>"
         raise unknown("task", id, listed(), hint)
     package, family = families()[prefix]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from typing import Any
 
@@ -16,13 +17,25 @@ SMALL = (("warmup", 1_000), ("steps", 100_000), ("log_every", 500), ("evaluate_e
 
 
 def task(id: str) -> Task:
-    """The task of an installed Gymnasium environment."""
-    if id not in gymnasium.registry:
-        raise unknown("Gymnasium environment", id, gymnasium.registry)
-    spec = gymnasium.spec(id)
+    """The task of an environment that Gymnasium knows: `<id>`, or `<module>:<id>`.
+
+    The module must have been imported: a name in a file is no reason to import anything.
+    """
+    module, _, name = id.rpartition(":")
+    if module and module not in sys.modules:
+        ask = f"add --import {module}, or import it first in Python"
+        raise UserError(f"task 'gym/{id}' needs module {module!r}, which is not imported: {ask}")
+    if name not in gymnasium.registry:
+        raise unknown("Gymnasium environment", name, gymnasium.registry)
+    spec = gymnasium.spec(name)
     horizon = spec.max_episode_steps or DEFAULT_HORIZON
-    film = partial(make, id, render_mode="rgb_array")
-    return Task(f"gym/{id}", horizon, partial(make, id), small=SMALL, film=film)
+    film = partial(make, name, render_mode="rgb_array")
+    return Task(f"gym/{id}", horizon, partial(make, name), small=SMALL, film=film)
+
+
+def known(id: str) -> bool:
+    """Whether Gymnasium has an environment of that name."""
+    return id in gymnasium.registry
 
 
 def make(id: str, render_mode: str | None = None) -> gymnasium.Env[Any, Any]:

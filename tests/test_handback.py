@@ -27,12 +27,11 @@ P = 1.0 - 1.0 / SPELL
 CRITIC = HybridCritic(horizon=SPELL, discount=GAMMA, handback=True, reward_range=(-1.0, 2.0))
 
 
-def target(critic: Critic, t: Transition, values: Any, prior: int | None = None) -> np.ndarray:
+def target(critic: Critic, t: Transition, values: Any, priors: Any = None) -> np.ndarray:
     """What the heads should say if they say `values` everywhere, at actions 0.1, 0.2 and 0.3."""
     numbers = jnp.asarray(values, jnp.float32)
     agent = agent_of(formula(lambda s, a: numbers + 0.0 * a[0]))
-    following: Proposals = proposals([0.1, 0.2, 0.3])
-    following = following if prior is None else following.select(jnp.array([prior]))
+    following: Proposals = proposals([0.1, 0.2, 0.3]).select(priors)
     return np.asarray(critic.targets(agent, t, following, KEY).values)
 
 
@@ -52,8 +51,8 @@ def test_one_head_per_row_has_the_same_target() -> None:
     values, t = (3.0, 5.0, -2.0), step(0.25)
     whole = target(CRITIC, t, values)
     for prior in (0, 1):
-        found = target(CRITIC, t, values, prior)
-        np.testing.assert_allclose(found, whole[[0, 1 + prior]], rtol=1e-6)
+        alone = target(CRITIC, t, values, jnp.array([prior]))
+        np.testing.assert_allclose(alone, whole[[0, 1 + prior]], rtol=1e-6)
 
 
 @pytest.mark.parametrize("b", [-7.0, 4.0])

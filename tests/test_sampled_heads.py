@@ -12,9 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reprise.core.agent import Agent, in_turns
+from reprise.core.agent import Agent, policy_ids, propose
 from reprise.core.critic import HybridCritic
 from reprise.core.method import Method
+from reprise.core.turns import HeadIds, each_row, in_turns
 from reprise.core.types import Spec, Transition
 from reprise.core.values import Targets
 from reprise.io.errors import UserError
@@ -42,25 +43,29 @@ def setting(priors: int, *invalid: int) -> tuple[Agent, Transition]:
     return agent_of(critic, target, fixed(0.1)), rows._replace(next_advice=advice)
 
 
-Ids = jax.Array | None
+def targets(
+    critic: HybridCritic, agent: Agent, rows: Transition, head_ids: HeadIds | None = None
+) -> Targets:
+    """What every row teaches."""
+
+    def one(priors: Any, t: Transition) -> Targets:
+        following = propose(agent.actor, t.next_obs, t.next_advice, jnp.zeros((1, 1)))
+        return critic.targets(agent, t, following.select(priors), KEY)
+
+    return each_row(one, head_ids, rows)
 
 
-def targets(critic: HybridCritic, agent: Agent, rows: Transition, ids: Ids = None) -> Targets:
-    """What every row teaches, to all heads or to those that are assigned to it."""
-    method = Method(critic)
-
-    def one(t: Transition, mine: Ids) -> Targets:
-        following = method._following(agent, t, mine, jnp.zeros((1, 1)))
-        return critic.targets(agent, t, following, KEY)
-
-    return jax.vmap(one)(rows, ids)
-
-
-def gradient(critic: HybridCritic, agent: Agent, rows: Transition, ids: Ids = None) -> Any:
-    taught = targets(critic, agent, rows, ids)
+def gradient(
+    critic: HybridCritic, agent: Agent, rows: Transition, head_ids: HeadIds | None = None
+) -> Any:
+    taught = targets(critic, agent, rows, head_ids)._replace(heads=None)
 
     def loss(networks: Any) -> jax.Array:
-        return jax.vmap(lambda t, y: critic.loss(networks, t, y, KEY))(rows, taught).mean()
+        def one(priors: Any, t: Transition, y: Targets) -> jax.Array:
+            heads = None if priors is None else policy_ids(priors)
+            return critic.loss(networks, t, y._replace(heads=heads), KEY)
+
+        return each_row(one, head_ids, rows, taught).mean()
 
     return jax.grad(loss)(agent.critic)
 
@@ -75,7 +80,7 @@ def test_the_mean_over_all_deals_is_the_exact_gradient(
 
     @jax.jit
     def both() -> tuple[Any, Any]:
-        deal = jax.vmap(lambda first: gradient(some, agent, rows, in_turns(ROWS, drawn, 4, first)))
+        deal = jax.vmap(lambda first: gradient(some, agent, rows, in_turns(4, drawn, first)))
         mean = jax.tree.map(lambda x: x.mean(axis=0), deal(jnp.arange(4)))
         return mean, gradient(HybridCritic(), agent, rows)
 
@@ -84,12 +89,18 @@ def test_the_mean_over_all_deals_is_the_exact_gradient(
         np.testing.assert_allclose(one, other, atol=1e-5, rtol=1e-4)
 
 
+def taught_by(priors: int, drawn: int, first: int) -> np.ndarray:
+    """The priors whose heads each row teaches."""
+    head_ids = in_turns(priors, drawn, jnp.int32(first))
+    return np.asarray(each_row(lambda some, row: some, head_ids, jnp.arange(ROWS)))
+
+
 @pytest.mark.parametrize("priors", [4, 7], ids=lambda k: f"{k} priors, {ROWS} rows")
 @pytest.mark.parametrize("drawn", [1, 2, 3])
 def test_a_row_meets_every_prior_equally_often_and_a_batch_all_alike(
     drawn: int, priors: int
 ) -> None:
-    deals = [np.asarray(in_turns(ROWS, drawn, priors, jnp.int32(k))) for k in range(priors)]
+    deals = [taught_by(priors, drawn, k) for k in range(priors)]
     for deal in deals:
         assert deal.shape == (ROWS, drawn)
         assert all(len(set(row)) == drawn for row in deal.tolist())
@@ -102,29 +113,31 @@ def test_a_row_meets_every_prior_equally_often_and_a_batch_all_alike(
 
 def test_whoever_comes_first_is_drawn_at_random() -> None:
     critic = HybridCritic(heads_per_row=1)
-    deal = jax.jit(jax.vmap(lambda key: critic.assign_heads(ROWS, 4, key)[0, 0]))  # type: ignore[index]
+    deal = jax.jit(jax.vmap(lambda key: critic.assign_heads(key, 4)[0, 0]))  # type: ignore[index]
     first = Counter(np.asarray(deal(jax.random.split(KEY, 4_000))).tolist())
     assert set(first) == {0, 1, 2, 3}
     assert all(abs(count - 1_000) < 130 for count in first.values())
 
 
-def test_a_row_asks_the_priors_that_are_assigned_to_it_alone() -> None:
-    agent, rows = setting(4, 2)
-    method, t = Method(HybridCritic(heads_per_row=3)), jax.tree.map(lambda x: x[1], rows)
-    ids, noise = in_turns(ROWS, 3, 4, jnp.int32(1))[1], jnp.zeros((1, 1))
-    asked, everybody = (method._following(agent, t, who, noise) for who in (ids, None))
-    assert asked.ids is not None and everybody.ids is None
-    np.testing.assert_array_equal(asked.ids, [0, *(1 + np.asarray(ids))])
-    np.testing.assert_array_equal(asked.actions, everybody.actions[asked.ids])
-    np.testing.assert_array_equal(asked.valid, everybody.valid[asked.ids])
-    assert same(asked, everybody.select(ids))
+@pytest.mark.parametrize("priors", [2, 3, 4, 7])
+def test_rows_are_computed_in_groups_and_come_back_in_order(priors: int) -> None:
+    rows = jnp.arange(float(ROWS)), {"pair": jnp.arange(2.0 * ROWS).reshape(ROWS, 2)}
+    head_ids = in_turns(priors, 1, jnp.int32(1))
+
+    def one(some: jax.Array, number: jax.Array, more: dict[str, jax.Array]) -> Any:
+        return number, more["pair"].sum(), some[0]
+
+    number, total, prior = each_row(one, head_ids, *rows)
+    np.testing.assert_array_equal(number, rows[0])
+    np.testing.assert_array_equal(total, rows[1]["pair"].sum(axis=1))
+    np.testing.assert_array_equal(prior, (1 + np.arange(ROWS)) % priors)
 
 
 def test_a_dealt_head_has_its_exact_target_and_counts_for_those_that_were_not() -> None:
     agent, rows = setting(4, 2)
     part = HybridCritic(heads_per_row=2)
-    ids = in_turns(ROWS, 2, 4, jnp.int32(1))
-    exact, some = targets(part, agent, rows), targets(part, agent, rows, ids)
+    exact = targets(part, agent, rows)
+    some = targets(part, agent, rows, in_turns(4, 2, jnp.int32(1)))
     assert exact.heads is None and some.heads is not None
     np.testing.assert_array_equal(some.heads[0], [0, 2, 3])
     chosen = jax.tree.map(lambda x: jnp.take_along_axis(x, some.heads, axis=1), exact[:2])
@@ -135,19 +148,19 @@ def test_a_dealt_head_has_its_exact_target_and_counts_for_those_that_were_not() 
 
 @pytest.mark.parametrize(("priors", "drawn"), [(0, 1), (3, 3), (3, 7), (3, None)])
 def test_with_no_priors_or_all_heads_nothing_is_dealt(priors: int, drawn: int | None) -> None:
-    assert HybridCritic(heads_per_row=drawn).assign_heads(ROWS, priors, KEY) is None
+    assert HybridCritic(heads_per_row=drawn).assign_heads(KEY, priors) is None
 
 
 def test_only_head_0_and_the_dealt_priors_pass_through_the_target_networks() -> None:
     agent, rows = setting(12)
     critic = HybridCritic(heads_per_row=1)
 
-    def flops(what: Transition, ids: Ids = None) -> float:
-        lowered: Any = jax.jit(partial(targets, critic, agent)).lower(what, ids)
+    def flops(what: Transition, head_ids: HeadIds | None = None) -> float:
+        lowered = jax.jit(partial(targets, critic, agent)).lower(what, head_ids)
         return float(lowered.cost_analysis()["flops"])
 
-    ids = critic.assign_heads(ROWS, 12, KEY)
-    everybody, nobody, one = flops(rows), flops(setting(0)[1]), flops(rows, ids)
+    everybody, nobody = flops(rows), flops(setting(0)[1])
+    one = flops(rows, critic.assign_heads(KEY, 12))
     assert everybody > 9 * nobody
     assert one < 4 * nobody, "two passes"
 

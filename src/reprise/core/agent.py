@@ -178,11 +178,14 @@ class Proposals(NamedTuple):
     """log pi of the first."""
     valid: Bool[Array, "policies"]
     """Who may act on its proposal: the task policy always, a prior if it said something usable."""
+
     ids: Int[Array, "policies"] | None = None
     """Which policies these are; None: all."""
 
-    def select(self, priors: Int[Array, "some"]) -> Proposals:
-        """Those of the task policy and of these priors, out of all."""
+    def select(self, priors: Int[Array, "some"] | None) -> Proposals:
+        """Those of the task policy and of these priors; None: of all."""
+        if priors is None:
+            return self
         ids = policy_ids(priors)
         return self._replace(actions=self.actions[ids], valid=self.valid[ids], ids=ids)
 
@@ -190,14 +193,6 @@ class Proposals(NamedTuple):
 def policy_ids(priors: Int[Array, "some"]) -> Int[Array, "1+some"]:
     """The task policy and these priors as numbers of policies."""
     return jnp.concatenate([jnp.zeros(1, jnp.int32), 1 + priors])
-
-
-def in_turns(rows: int, m: int, priors: int, first: Int[Array, ""]) -> Int[Array, "rows m"]:
-    """m priors for each row, who take turns from this one on.
-
-    If it is a random one, each is assigned to a row with probability m / K, valid there or not.
-    """
-    return ((first + jnp.arange(rows * m, dtype=jnp.int32)) % priors).reshape(rows, m)
 
 
 def usable(advice: Advice) -> Bool[Array, "policies"]:

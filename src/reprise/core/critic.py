@@ -12,8 +12,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from reprise.core.agent import Agent, Proposals, in_turns
+from reprise.core.agent import Agent, Proposals
 from reprise.core.networks import PARTS, Ensemble, Mlp, QNetwork, mapped_over, part_of
+from reprise.core.turns import HeadIds, in_turns
 from reprise.core.types import Spec, Transition
 from reprise.core.values import Bounds, Representation, Scalar, Targets, backup, possible
 from reprise.io.errors import UserError, require
@@ -101,24 +102,18 @@ class Critic(ABC):
         """
         far, network = t.ahead, agent.target[0]
         assert far is not None, "only a transition that knows what followed"
-        mine = jnp.clip(t.source, 0, network.heads - 1)
-        discount = self.discounts(network.heads)[mine]
+        if self.other_n_step == 1 and self.separable:
+            then = then.select(
+                jnp.zeros(0, jnp.int32)
+            )  # a prior's target of one step is there already
         later = t._replace(next_obs=far.obs, next_advice=far.advice)
-        value = self._value_of(mine, agent, later, then, key)
-        earned = jnp.sum(discount ** jnp.arange(far.rewards.size) * far.rewards)
-        total = backup(earned, discount**far.steps, far.terminated, value)
-        values = jnp.where(targets.numbers == t.source, total, targets.values)
+        value = self.outlook(agent, later, then, key)
+        discounts = self.discounts(network.heads)[value.numbers]
+        earned = discounts[:, None] ** jnp.arange(far.rewards.size)[None] @ far.rewards
+        totals = backup(earned, discounts**far.steps, far.terminated, value.values)
+        totals = jnp.concatenate([totals, targets.values[len(totals) :]])
+        values = jnp.where(targets.numbers == t.source, totals, targets.values)
         return targets._replace(values=network.possible(values, targets.numbers))
-
-    def _value_of(
-        self, head: Int[Array, ""], agent: Agent, t: Transition, following: Proposals, key: Array
-    ) -> Float[Array, ""]:
-        """What one head expects from s' on, without asking all the others where that can be."""
-        if not self.separable or agent.target[0].heads == 1:
-            return self.outlook(agent, t, following, key).values[head]
-        prior = jnp.maximum(head - 1, 0)[None]
-        alone = self.outlook(agent, t, following.select(prior), key)
-        return alone.values[jnp.minimum(head, 1)]
 
     def discounts(self, policies: int) -> Float[Array, "policies"]:
         """The discount at which each policy is judged."""
@@ -173,8 +168,8 @@ class Critic(ABC):
         """Whether some heads learn from some transitions only."""
         return False
 
-    def assign_heads(self, rows: int, priors: int, key: Array) -> Int[Array, "rows some"] | None:
-        """The priors whose heads learn from each row; None: all of them, from every row."""
+    def assign_heads(self, key: Array, priors: int) -> HeadIds | None:
+        """The priors whose heads learn from which rows of a batch; None: all from every row."""
         return None
 
     def loss(
@@ -262,27 +257,27 @@ class HybridCritic(Critic):
     def assigns_heads(self) -> bool:
         return self.heads_per_row is not None
 
-    def assign_heads(self, rows: int, priors: int, key: Array) -> Int[Array, "rows some"] | None:
-        """So many priors for each row, in turns that begin with a random one."""
+    def assign_heads(self, key: Array, priors: int) -> HeadIds | None:
+        """`heads_per_row` priors for each row, taken in turns."""
         m = self.heads_per_row
         if m is None or m >= priors:
             return None
-        return in_turns(rows, m, priors, jax.random.randint(key, (), 0, priors, jnp.int32))
+        return in_turns(priors, m, jax.random.randint(key, (), 0, priors, jnp.int32))
 
     def outlook(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
         """The smaller of the twins of each head, at its own policy's action."""
         # A prior that said nothing usable in s' has no target there.
         counts = following.valid.astype(jnp.float32)
-        heads = following.ids
-        if heads is None:
+        ids = following.ids
+        if ids is None:
             each = mapped_over(len(counts))
             values = self.judge(agent.target, t.next_obs, following.actions, each=each).min(axis=0)
             return Targets(self._onward(agent, following, values), counts)
-        values = self.judge(agent.target, t.next_obs, following.actions, heads).min(axis=0)
-        # Assigned with probability m / K, an error that counts K / m times is Eq. (1)'s on average.
-        rate = (agent.target[0].heads - 1) / (len(heads) - 1)
-        counts = counts * jnp.full(len(heads), rate).at[0].set(1.0)
-        return Targets(self._onward(agent, following, values), counts, heads)
+        values = self.judge(agent.target, t.next_obs, following.actions, ids).min(axis=0)
+        # Chosen with probability m / K, an error that counts K / m times is Eq. (1)'s on average.
+        rate = (agent.target[0].heads - 1) / max(1, len(ids) - 1)
+        counts = counts * jnp.full(len(ids), rate).at[0].set(1.0)
+        return Targets(self._onward(agent, following, values), counts, ids)
 
     def _onward(self, agent: Agent, following: Proposals, values: Array) -> Array:
         """What each head counts on from s' on.

@@ -12,20 +12,13 @@ import optax
 from jaxtyping import Array, Float
 
 from reprise.core.actor import Actor, SoftActor
-from reprise.core.agent import (
-    Agent,
-    Plan,
-    Proposals,
-    draw_noise,
-    flat_adam,
-    policy_ids,
-    propose,
-)
+from reprise.core.agent import Agent, Plan, draw_noise, flat_adam, policy_ids, propose
 from reprise.core.compiled import AnyAgent, FlatAgent, alike, compiled, faster, traced, whole
 from reprise.core.critic import Critic, SoftCritic
 from reprise.core.networks import ensemble_values, leading
 from reprise.core.planner import Lesson, Planner, Scene, TaskPolicy
 from reprise.core.replay import Packed
+from reprise.core.turns import HeadIds, each_row
 from reprise.core.types import Advice, PyTree, Spec, Transition
 from reprise.core.values import Targets
 from reprise.io.errors import UserError, require
@@ -200,23 +193,19 @@ class Method:
     def _improve_critic(
         self, agent: Agent, batch: Transition, noise: Array, key: Array
     ) -> tuple[Agent, Metrics]:
-        def target(t: Transition, head_ids: Array | None, z: Array, k: Array) -> Targets:
-            following = self._following(agent, t, head_ids, z)
-            targets = self.critic.targets(agent, t, following, k)
-            if t.ahead is None:
-                return targets
-            then = propose(agent.actor, t.ahead.obs, t.ahead.advice, z)
-            return self.critic.look_ahead(agent, t, targets, then, k)
-
         keys = jax.random.split(key, len(batch.reward))
-        k_heads = jax.random.fold_in(key, len(keys))  # `split` has given out those before it
-        rows, priors = batch.next_advice.valid.shape
-        head_ids = self.critic.assign_heads(rows, priors, k_heads)
-        targets = jax.vmap(target)(batch, head_ids, noise, keys)
         more = jax.vmap(partial(jax.random.fold_in, data=1))(keys)
+        k_turns = jax.random.fold_in(key, len(keys))  # `split` has given out those before it
+        priors = batch.next_advice.valid.shape[1]
+        head_ids = self.critic.assign_heads(k_turns, priors)
+        targets = self._targets(agent, head_ids, batch, noise, keys)
 
         def loss(critic: Any) -> Array:
-            return jax.vmap(partial(self.critic.loss, critic))(batch, targets, more).mean()
+            def one(priors: Array | None, t: Transition, wanted: Targets, k: Array) -> Array:
+                heads = None if priors is None else policy_ids(priors)
+                return self.critic.loss(critic, t, wanted._replace(heads=heads), k)
+
+            return each_row(one, head_ids, batch, targets, more).mean()
 
         ready = self.critic.calibrate(agent.critic, targets)
         value, grads = jax.value_and_grad(loss)(ready)
@@ -226,14 +215,20 @@ class Method:
         agent = replace(agent, critic=critic, target=moved, optim=(state, *agent.optim[1:]))
         return agent, {"critic_loss": value}
 
-    def _following(
-        self, agent: Agent, t: Transition, head_ids: Array | None, noise: Array
-    ) -> Proposals:
-        """What the policies would do in s': all, or the task policy and those priors alone."""
-        if head_ids is None:
-            return propose(agent.actor, t.next_obs, t.next_advice, noise)
-        chosen = propose(agent.actor, t.next_obs, t.next_advice.select(head_ids), noise)
-        return chosen._replace(ids=policy_ids(head_ids))
+    def _targets(
+        self, agent: Agent, head_ids: HeadIds | None, batch: Transition, noise: Array, keys: Array
+    ) -> Targets:
+        """What the heads should say about each row."""
+
+        def target(priors: Array | None, t: Transition, z: Array, k: Array) -> Targets:
+            following = propose(agent.actor, t.next_obs, t.next_advice, z).select(priors)
+            targets = self.critic.targets(agent, t, following, k)
+            if t.ahead is not None:
+                then = propose(agent.actor, t.ahead.obs, t.ahead.advice, z).select(priors)
+                targets = self.critic.look_ahead(agent, t, targets, then, k)
+            return targets._replace(heads=None)  # the same for all rows of a group
+
+        return each_row(target, head_ids, batch, noise, keys)
 
     def _improve_actor(
         self, agent: Agent, batch: Transition, noise: Array, key: Array

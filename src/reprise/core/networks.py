@@ -32,11 +32,6 @@ class Linear(eqx.Module):
     def __call__(self, x: Float[Array, "inputs"]) -> Float[Array, "outputs"]:
         return x @ self.weight + self.bias
 
-    def select(self, x: Float[Array, "inputs"], outputs: Int[Array, "n"]) -> Float[Array, "n"]:
-        """Only these outputs, which under a map may be others for each input."""
-        # Times ones, not a sum: a product with a vector is what XLA adds rows up fastest by.
-        return (self.weight.T[outputs] * x[None]) @ jnp.ones(x.shape) + self.bias[outputs]
-
 
 @jax.custom_vjp
 def _normalized(
@@ -147,18 +142,12 @@ class QNetwork(eqx.Module):
         if self.heads == 1:
             return each(lambda action: self.possible(self(obs, action))[0])(actions)
         inner = each(lambda action: self.body.hidden(jnp.concatenate([obs, action])))(actions)
-        last, width = self.body.layers[-1], self.values[1].width
-        first, n = self.values[0].width, len(actions)
-        leading = inner[0] @ last.weight[:, :first] + last.bias[:first]
-        if heads is None:
-            weight = last.weight[:, first:].reshape(len(last.weight), -1, width)[:, : n - 1]
-            bias = last.bias[first:].reshape(-1, width)[: n - 1]
-            others = jnp.einsum("vi,ivw->vw", inner[1:], weight) + bias
-            known = jnp.arange(n)
-        else:
-            others = self._others(inner[1:], heads[1:])
-            known = heads
-        return self.possible(self._read(leading, others, self.bounds_of(known)), known)
+        weight, bias = self._last(slice(len(actions) - 1) if heads is None else heads[1:] - 1)
+        others = jnp.einsum("ni,inw->nw", inner[1:], weight) + bias
+        known = jnp.arange(len(actions)) if heads is None else heads
+        return self.possible(
+            self._read(self._leading(inner[0]), others, self.bounds_of(known)), known
+        )
 
     def losses(
         self,
@@ -179,34 +168,22 @@ class QNetwork(eqx.Module):
     ) -> tuple[Float[Array, "first"], Float[Array, "others width"]]:
         """What the last layer says for head 0, and for each of the others."""
         inner = self.body.hidden(jnp.concatenate([obs, action]))
+        weight, bias = self._last(slice(None) if heads is None else heads[1:] - 1)
+        others = inner @ weight.reshape(len(inner), -1)
+        return self._leading(inner), others.reshape(bias.shape) + bias
+
+    def _leading(self, inner: Float[Array, "inputs"]) -> Float[Array, "width"]:
+        """What the last layer says for head 0."""
         last, first = self.body.layers[-1], self.values[0].width
-        if heads is None:
-            outputs = last(inner)
-            leading, others = outputs[:first], outputs[first:]
-        else:
-            leading = inner @ last.weight[:, :first] + last.bias[:first]
-            here = jnp.broadcast_to(inner, (len(heads) - 1, inner.size))
-            others = self._others(here, heads[1:])
-        return leading, others.reshape(-1, self.values[1].width)
+        return inner @ last.weight[:, :first] + last.bias[:first]
 
-    def _others(
-        self, inner: Float[Array, "n inputs"], heads: Int[Array, "n"]
-    ) -> Float[Array, "n width"]:
-        """What the last layer says for each of these heads, none of them head 0."""
-        last, width = self.body.layers[-1], self.values[1].width
-        if width == 1 or self.heads > CROWD:
-            return jax.vmap(last.select)(inner, self._columns(heads))
-        # To compute all heads and keep one is faster than to gather a matrix for each row.
-        first = self.values[0].width
-        every = inner @ last.weight[:, first:] + last.bias[None, first:]
-        rows = every.reshape(len(inner), -1, width)
-        return jnp.take_along_axis(rows, (heads - 1)[:, None, None], axis=1)[:, 0]
-
-    def _columns(self, heads: Int[Array, "n"]) -> Int[Array, "n width"]:
-        """Which outputs belong to these heads, none of them head 0."""
-        width = self.values[1].width
-        start = self.values[0].width + (heads - 1) * width
-        return start[:, None] + jnp.arange(width)[None]
+    def _last(
+        self, priors: slice | Int[Array, "n"]
+    ) -> tuple[Float[Array, "inputs n width"], Float[Array, "n width"]]:
+        """The weights and biases of the last layer that belong to these priors' heads."""
+        last, first, width = self.body.layers[-1], self.values[0].width, self.values[1].width
+        weight = last.weight[:, first:].reshape(len(last.weight), -1, width)
+        return weight[:, priors], last.bias[first:].reshape(-1, width)[priors]
 
     def _read(self, leading: Array, others: Array, bounds: Bounds | None) -> Array:
         head, prior = (part_of(bounds, part) for part in PARTS)

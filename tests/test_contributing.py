@@ -10,7 +10,8 @@ import pytest
 
 import fake_suite
 from reprise.findings.gather import gather
-from reprise.pages.suite import content, panels
+from reprise.pages.suite.page import content
+from reprise.pages.suite.panels import panels
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from reprise.cli.main import main
+from reprise.cli.suite import Suite as SuiteOptions
+from reprise.cli.suite import conclude
 from reprise.io import files
 from reprise.io.errors import UserError
 from reprise.methods import METHODS
@@ -21,6 +23,8 @@ from reprise.suites import FIGURES, SCALES, Cell, Choice, Suite, estimate, finis
 from reprise.suites.continual import sequence
 from reprise.suites.forecast import SCRATCH, TIMES, Estimate
 from reprise.suites.grid import Variant, cell, plain
+from reprise.suites.launch import Outcome as LaunchOutcome
+from reprise.suites.launch import State
 from reprise.suites.record import settle
 from reprise.tasks import find
 
@@ -385,3 +389,14 @@ def test_references_into_a_moved_suite_are_followed_and_others_left(tmp_path: Pa
     found = read_recipe(suite_folder / "runs/b")
     assert [prior.ref for prior in found.priors] == list(refs.values())
     assert replace(found, priors=()) == replace(run, priors=())
+
+
+def test_a_missing_report_extra_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("reprise.cli.suite.can_report", lambda: False)
+    part = suite("point", SMOKE, Choice(methods=("scratch",)))
+    settle(part, tmp_path)
+    done = LaunchOutcome({cell.name: State.COMPLETE for cell in part.cells}, None)
+    assert conclude(done, tmp_path, SuiteOptions(name="point")) == 0
+    assert capsys.readouterr().err.count("pip install 'reprise[report]'") == 1

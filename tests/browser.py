@@ -61,6 +61,7 @@ def opened(browser: Any, address: str) -> Seen:
     page.on("dialog", lambda dialog: (said.append("a dialog"), dialog.dismiss()))
     page.on("request", lambda request: asked.append(request.url))
     page.goto(address, wait_until="load")
+    page.wait_for_selector("body:not(:has(#plotly)), body[data-drawn=yes]")
     return Seen(page, said, asked)
 
 

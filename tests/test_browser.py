@@ -88,7 +88,7 @@ def test_a_suite_is_legible_on_every_screen(suite_page: Seen, width: int) -> Non
 def test_a_policy_called_script_is_inert_and_still_named(suite_page: Seen) -> None:
     names = suite_page.page.locator("#utilization .lines button").all_text_contents()
     assert SCRIPT in [name.strip() for name in names]
-    assert suite_page.page.locator("script").count() == 3  # the figures, Plotly and ours
+    assert suite_page.page.locator("script").count() == 4  # the figures, Plotly twice, ours
     assert "a dialog" not in suite_page.said
 
 

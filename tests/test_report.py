@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from fake_run import maze, write_run, write_table
-from reprise.findings.tables import RunTables, compare, load, milestones, titles
+from reprise.findings.milestones import compare, of_run
+from reprise.findings.tables import RunTables, load, titles
 from reprise.io.errors import UserError
 from reprise.pages import run as report
 from reprise.pages.cards import headline
@@ -64,7 +65,7 @@ def by_hand(folder: Path) -> RunTables:
 
 
 def test_milestones_are_what_one_counts_by_hand(tmp_path: Path) -> None:
-    found = milestones(by_hand(tmp_path))
+    found = of_run(by_hand(tmp_path))
     assert found["final_success"] == pytest.approx((1.0 + 0.9 + 0.8 + 0.9 + 1.0) / 5)
     assert found["best_success"] == 1.0
     assert found["first_success"] == 6000  # an evaluation, before the first one in training

@@ -10,8 +10,9 @@ import pandas as pd
 
 from reprise.findings import results, statistics
 from reprise.findings.gathered import COLUMNS_OF, HEAD, MILESTONES, Gathered, joined
+from reprise.findings.milestones import of_run
 from reprise.findings.sources import Member, members
-from reprise.findings.tables import RunTables, each, load, milestones, numbers, policies
+from reprise.findings.tables import RunTables, each, load, numbers, policies
 from reprise.runs.schema import METRICS
 from reprise.suites.launch import failure
 
@@ -39,7 +40,7 @@ def gather(*folders: Path, switches: bool = True) -> Gathered:
 def _standing(member: Member, run: RunTables | None) -> dict[str, Any]:
     """How far a cell has come, and why no further."""
     cell, why = member.cell, failure(member.place)
-    manifest, passed = (run.manifest, milestones(run)) if run else ({}, {})
+    manifest, passed = (run.manifest, of_run(run)) if run else ({}, {})
     return {
         "recipe": cell["recipe"],
         "steps": cell["steps"],

@@ -15,9 +15,6 @@ from numpy.typing import NDArray
 from reprise.io.errors import UserError
 from reprise.runs import schema
 
-LATE = 10_000
-"""The last steps of a run, in which the use of priors is called late."""
-
 
 class RunTables(NamedTuple):
     """Everything a report needs to know about one run."""
@@ -80,25 +77,6 @@ def usage(run: RunTables) -> NDArray[np.float64]:
     return shares * intervals(run.metrics)[:, None]
 
 
-def milestones(run: RunTables) -> dict[str, float | None]:
-    """The numbers on the first card: how well, how soon, and with how much help."""
-    step, success = numbers(run.eval, "step"), numbers(run.eval, "success_any")
-    trained = numbers(run.metrics, "step")[numbers(run.metrics, "success") > 0]
-    begin, last = _first_selection(run), numbers(run.metrics, "step").max(initial=0.0)
-    seconds = run.manifest.get("seconds")
-    return {
-        "final_success": _mean(success[-5:]),
-        "final_sampled": _mean(numbers(run.eval, "sampled_success_any")[-5:]),
-        "best_success": _smallest(-success, sign=-1),
-        "final_return": _mean(numbers(run.eval, "return_mean")[-5:]),
-        "first_success": _smallest(np.concatenate([step[success > 0], trained])),
-        "steps_to_90": _smallest(step[success >= 0.9]),
-        "prior_use_early": _prior_share(run, begin, begin + 5000),
-        "prior_use_late": _prior_share(run, last - LATE, last),
-        "seconds": None if seconds is None else float(seconds),
-    }
-
-
 def titles(runs: Sequence[RunTables]) -> list[str]:
     """A short name for each run, as long as it must be to tell it from the others."""
     names = [str(run.recipe.get("name", "run")) for run in runs]
@@ -106,51 +84,6 @@ def titles(runs: Sequence[RunTables]) -> list[str]:
     seeds = [f"{name}, seed {run.recipe.get('seed')}" for name, run in pairs]
     places = [f"{seed} (run {i})" for i, seed in enumerate(seeds, 1)]
     return next((level for level in (names, seeds) if len(set(level)) == len(runs)), places)
-
-
-def compare(runs: Sequence[RunTables]) -> pd.DataFrame:
-    """One row per run: what it was, how far it got, and its milestones."""
-    rows = [
-        {
-            "run": title,
-            "task": run.recipe.get("task"),
-            "seed": run.recipe.get("seed"),
-            "state": run.manifest.get("state", "unknown"),
-            "steps": int(numbers(run.metrics, "step").max(initial=0.0)),
-            **milestones(run),
-        }
-        for title, run in zip(titles(runs), runs, strict=True)
-    ]
-    return pd.DataFrame(rows)
-
-
-def _prior_share(run: RunTables, after: float, until: float) -> float | None:
-    """Of the steps in (after, until] on which a policy acted, the share of the priors."""
-    names = policies(run)
-    if names == ["task"]:
-        return None
-    step = numbers(run.metrics, "step")
-    acted = usage(run)[(step > after) & (step <= until)].sum(axis=0)
-    return float(1.0 - acted[names.index("task")] / acted.sum()) if acted.sum() > 0 else None
-
-
-def _first_selection(run: RunTables) -> float:
-    """The step at which a policy was first chosen, or first acted where nothing is chosen."""
-    if len(run.switches):
-        return float(numbers(run.switches, "step").min())
-    acting = usage(run).sum(axis=1) > 0
-    begins = numbers(run.metrics, "step") - intervals(run.metrics)
-    return float(begins[acting].min(initial=np.inf))
-
-
-def _mean(values: NDArray[np.float64]) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else None
-
-
-def _smallest(values: NDArray[np.float64], sign: int = 1) -> float | None:
-    known = values[~np.isnan(values)]
-    return sign * float(known.min()) if known.size else None
 
 
 def _record(path: Path) -> dict[str, Any]:

@@ -99,6 +99,6 @@ def short(step: float, _: int | None = None) -> str:
 
 
 def _columns(labels: Sequence[str], room: float) -> int:
-    """How many labels fit beside each other, in so many characters."""
+    """How many labels fit beside each other in a line of `room` characters."""
     widths = [min(len(label), 28) + 7 for label in labels]
     return len(labels) if sum(widths) <= room else max(1, int(room // max(widths)))

@@ -7,17 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from reprise.findings.milestones import LATE, of_run
 from reprise.findings.tables import (
-    LATE,
     RunTables,
     faults,
-    milestones,
     numbers,
     policies,
     usage,
     zero_shot,
 )
-from reprise.pages.wording import UNKNOWN, count, duration, number, percent
+from reprise.pages.words import UNKNOWN, count, duration, number, percent
 
 
 class Card(NamedTuple):
@@ -38,7 +37,7 @@ class PriorCard(NamedTuple):
 
 def headline(run: RunTables) -> list[Card]:
     """The numbers to read first."""
-    known = milestones(run)
+    known = of_run(run)
     steps = numbers(run.metrics, "step").max(initial=0.0)
     reached, late = count(steps), count(min(LATE, steps))
     state = str(run.manifest.get("state", "unknown"))

@@ -15,6 +15,8 @@ from reprise.pages.episodes import Stretch
 Numbers = NDArray[np.float64]
 FEW = 3
 """Curves whose bands can be told apart."""
+EDGE = 0.45
+"""How opaque the edge of a band is, where bands have edges."""
 
 
 class Line(NamedTuple):
@@ -46,6 +48,11 @@ class Lines(NamedTuple):
     def shade(self) -> float:
         """How opaque a band is: many lie on top of each other, and their curves must be seen."""
         return 0.16 if len(self.lines) <= FEW else 0.16 * FEW / len(self.lines)
+
+    @property
+    def edge(self) -> float:
+        """How wide the edges of bands are: where many overlap, their areas mix to one gray."""
+        return 0.0 if len(self.lines) <= FEW else 0.7
 
 
 class Areas(NamedTuple):

@@ -52,7 +52,7 @@ class Path(NamedTuple):
 
 
 def spread(items: Sequence[int], count: int) -> list[int]:
-    """At most so many items, evenly spaced, with the first and the last among them."""
+    """At most `count` items, evenly spaced, with the first and the last among them."""
     places = np.linspace(0, len(items) - 1, min(count, len(items))).round().astype(int)
     return [items[i] for i in places]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from reprise.pages.canvas import policy_label
-from reprise.pages.chart import Areas, Bars, Line, Lines, Numbers, Plotted, Stage, Timeline
+from reprise.pages.chart import EDGE, Areas, Bars, Line, Lines, Numbers, Plotted, Stage, Timeline
 
 Figure = dict[str, Any]
 SHARES = {"tickformat": ".0%", "range": [-0.03, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1]}
@@ -38,7 +38,7 @@ def _values(numbers: Numbers) -> list[float | None]:
 
 
 def _lines(chart: Lines) -> Figure:
-    bands = [_band(line, chart.shade) for line in chart.lines if line.low is not None]
+    bands = [_band(line, chart.shade, chart.edge) for line in chart.lines if line.low is not None]
     curves = [
         {
             "type": "scatter", "mode": "lines", "name": text(line.name), "meta": line.name,
@@ -69,7 +69,7 @@ def _mark(x: float) -> dict[str, Any]:
     return {"type": "line", "x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1, "line": line}
 
 
-def _band(line: Line, shade: float) -> dict[str, Any]:
+def _band(line: Line, shade: float, edge: float) -> dict[str, Any]:
     """A polygon for every stretch without a gap."""
     assert line.low is not None and line.high is not None
     known = ~np.isnan(line.low + line.high)
@@ -82,7 +82,8 @@ def _band(line: Line, shade: float) -> dict[str, Any]:
             y += [*_values(line.high[part]), *_values(line.low[part][::-1]), None]
     return {
         "type": "scatter", "mode": "lines", "fill": "toself", "x": x, "y": y, "meta": line.name,
-        "line": {"width": 0}, "fillcolor": _faint(line.color, shade), "hoverinfo": "skip",
+        "line": {"width": edge, "color": _faint(line.color, EDGE)}, "hoverinfo": "skip",
+        "fillcolor": _faint(line.color, shade),
     }  # fmt: skip
 
 

@@ -16,9 +16,20 @@ from matplotlib.lines import Line2D
 from reprise.io.files import make_folder, write_bytes
 from reprise.pages import canvas
 from reprise.pages.canvas import Axes
-from reprise.pages.chart import Areas, Bars, Chart, Drawn, Lines, Mark, Panel, Timeline, legend
-from reprise.pages.drawing import pdf, png
-from reprise.pages.wording import file_name, percent
+from reprise.pages.chart import (
+    EDGE,
+    Areas,
+    Bars,
+    Chart,
+    Drawn,
+    Lines,
+    Mark,
+    Panel,
+    Timeline,
+    legend,
+)
+from reprise.pages.images import pdf, png
+from reprise.pages.words import file_name, percent
 
 COLUMNS = 4
 """Charts beside each other, as in the paper's figures."""
@@ -113,7 +124,8 @@ def _draw(ax: Axes, chart: Chart) -> None:
 def _lines(ax: Axes, chart: Lines) -> None:
     for place, line in enumerate(chart.lines):
         if line.low is not None:
-            ax.fill_between(line.x, line.low, line.high, color=line.color, alpha=chart.shade, lw=0)
+            ax.fill_between(line.x, line.low, line.high, fc=(line.color, chart.shade),
+                            ec=(line.color, EDGE), lw=0.7 * chart.edge)  # fmt: skip
         style = "--" if line.dashed else "-"
         # Where lines meet, the first one is seen; axes stay above all of them.
         above = 2.0 + 0.4 * (1.0 - place / len(chart.lines))

@@ -11,10 +11,10 @@ from markupsafe import Markup
 from reprise.pages import interactive
 from reprise.pages.canvas import policy_label
 from reprise.pages.chart import Chart, Drawn, Lines, Mark, Panel, Table, Timeline, legend
-from reprise.pages.drawing import svg
-from reprise.pages.wording import UNKNOWN, count, number
+from reprise.pages.images import svg
+from reprise.pages.words import UNKNOWN, count, number
 
-ROWS = 150
+ROWS = 60
 """The most rows of a table on a page; the CSV has all."""
 LONG = 44
 """Characters from which a cell is broken into lines."""

@@ -19,7 +19,7 @@ class Library(NamedTuple):
     label: str = "none"
     refs: tuple[str, ...] = ()
     crowd: int = 0
-    """If more than 0: repeated under numbered names until there are so many, to see the cost."""
+    """If more than 0: repeated under numbered names until there are this many, to see the cost."""
     strangers: int = 0
     """Untrained networks that join them, to see whether useless priors do harm."""
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
-from reprise.findings.tables import RunTables, compare, titles
-from reprise.pages import wording
+from reprise.findings.milestones import compare
+from reprise.findings.tables import RunTables, titles
+from reprise.pages import words
 from reprise.pages.cards import Card, PriorCard, headline, prior_cards
 from reprise.pages.chart import Panel, Table
 from reprise.pages.crowd import cast
@@ -55,7 +56,7 @@ def all_panels(runs: Sequence[RunTables], picture: Picture | None) -> list[Panel
     paint = colors(cast(runs))
     if len(runs) == 1:
         return panels(Scene(runs[0], picture, paint))
-    named = zip(map(wording.file_name, titles(runs)), runs, strict=True)
+    named = zip(map(words.file_name, titles(runs)), runs, strict=True)
     return [overview(runs, paint)] + [
         panel._replace(slug=f"{name}-{panel.slug}")
         for name, run in named
@@ -86,15 +87,15 @@ def _told(place: int, title: str, scene: Scene) -> Told:
 
 def _comparison(runs: Sequence[RunTables]) -> pd.DataFrame:
     wordings = {
-        "final_success": ("Final success", wording.percent),
-        "best_success": ("Best success", wording.percent),
-        "final_return": ("Final return", wording.number),
-        "first_success": ("First success (step)", wording.count),
-        "steps_to_90": ("Steps to 90 %", wording.count),
-        "prior_use_early": ("Prior use, early", wording.percent),
-        "prior_use_late": ("Prior use, late", wording.percent),
-        "steps": ("Steps", wording.count),
-        "seconds": ("Time", wording.duration),
+        "final_success": ("Final success", words.percent),
+        "best_success": ("Best success", words.percent),
+        "final_return": ("Final return", words.number),
+        "first_success": ("First success (step)", words.count),
+        "steps_to_90": ("Steps to 90 %", words.count),
+        "prior_use_early": ("Prior use, early", words.percent),
+        "prior_use_late": ("Prior use, late", words.percent),
+        "steps": ("Steps", words.count),
+        "seconds": ("Time", words.duration),
     }
     told = [
         {"Run": str(row["run"]), "State": str(row["state"])}

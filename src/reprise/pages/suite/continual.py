@@ -14,7 +14,7 @@ from reprise.findings.tables import numbers
 from reprise.pages.chart import Bars, Group, Line, Lines, Numbers, Panel, Table
 from reprise.pages.palette import INK
 from reprise.pages.suite import curves
-from reprise.pages.suite.curvetables import Bundle
+from reprise.pages.suite.curves import Bundle
 
 
 def panel(found: Gathered) -> Panel | None:

@@ -4,21 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from reprise.findings import statistics
 from reprise.findings.gathered import Gathered, judged_by
-from reprise.pages.chart import Chart, Line, Lines, Numbers, Panel
+from reprise.pages.chart import Chart, Line, Lines, Numbers, Panel, Table
 from reprise.pages.palette import run_colors
-from reprise.pages.suite import curvetables, references
-from reprise.pages.suite.curvetables import Bundle, Together
+from reprise.pages.suite import references
 
 POINTS = 41
 """Places along training at which runs of different tasks are brought together."""
 REPS = 400
 """Resamples of the interval around an interquartile mean: many curves, each at every step."""
 SEED = 0
+
+
+class Bundle(NamedTuple):
+    """The runs of one line on one task, at the same steps."""
+
+    task: str
+    label: str
+    steps: Numbers
+    runs: Numbers
+    """One row per run."""
+    budget: float
+    complete: bool
+    """Whether every run came to its end: others may be drawn, but not compared."""
+
+
+class Together(NamedTuple):
+    """One line of the suite over all its tasks, along shares of training."""
+
+    label: str
+    x: Numbers
+    strata: list[Numbers]
+
+    @property
+    def whole(self) -> Numbers:
+        """All runs of all tasks."""
+        return np.concatenate(self.strata)
 
 
 def paint(found: Gathered) -> dict[str, str]:
@@ -114,9 +141,9 @@ def panel(found: Gathered) -> Panel | None:
                *by_task(some, lines, {bundle.task for bundle in judged}, beside))
         for name, lines in views.items()
     }  # fmt: skip
-    tables = (curvetables.by_task(some, views),)
+    tables = (_table_by_task(some, views),)
     if several:
-        tables += (curvetables.all_tasks(everyone, whole),)
+        tables += (_table_of_all(everyone, whole),)
     caption = f"{CAPTION} {references.CAPTION}" if any(beside.values()) else CAPTION
     return Panel("learning", "Learning curves", caption, charts, tables)
 
@@ -173,3 +200,36 @@ def by_task(
         lines_of_task = (*(line for _, line in own), *beside.get(task, ()))
         result.append(Lines(title, lines_of_task, upward=upward, share=share))
     return result
+
+
+def _table_by_task(some: Sequence[Bundle], views: dict[str, list[Line]]) -> Table:
+    """One row per task, line and step."""
+    mean, iqm = views.values()
+    parts = [
+        _columns(a, b).assign(task=bundle.task, label=bundle.label, runs=len(bundle.runs))
+        for bundle, a, b in zip(some, mean, iqm, strict=True)
+    ]
+    table = pd.concat(parts, ignore_index=True).rename(columns={"x": "step"})
+    return Table("curves", "Each task", table[["task", "label", "runs", "step", *STATISTICS]])
+
+
+STATISTICS = ("mean", "std", "iqm", "iqm_low", "iqm_high")
+
+
+def _columns(mean: Line, iqm: Line) -> pd.DataFrame:
+    assert mean.high is not None
+    std = mean.high - mean.y
+    values = (mean.y, std, iqm.y, iqm.low, iqm.high)
+    return pd.DataFrame({"x": mean.x, **dict(zip(STATISTICS, values, strict=True))})
+
+
+def _table_of_all(everyone: Sequence[Together], views: dict[str, list[Line]]) -> Table:
+    """One row per line and share of training."""
+    mean, iqm = views.values()
+    parts = [
+        _columns(a, b).assign(label=one.label, tasks=len(one.strata), runs=len(one.whole))
+        for one, a, b in zip(everyone, mean, iqm, strict=True)
+    ]
+    table = pd.concat(parts, ignore_index=True).rename(columns={"x": "share_of_training"})
+    columns = ["label", "tasks", "runs", "share_of_training", *STATISTICS]
+    return Table("curves-all-tasks", "All tasks together", table[columns])

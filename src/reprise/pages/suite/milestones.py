@@ -10,13 +10,11 @@ import pandas as pd
 
 from reprise.findings import statistics
 from reprise.findings.gathered import Gathered, judged_by
+from reprise.findings.milestones import LAST, finals, of_line
 from reprise.pages.chart import Numbers, Panel, Table
 from reprise.pages.suite import curves
-from reprise.pages.suite.curvetables import Bundle
-from reprise.pages.wording import UNKNOWN, count, number, percent
-
-LAST = 5
-"""Evaluations at the end of a run that count as its final ones."""
+from reprise.pages.suite.curves import Bundle
+from reprise.pages.words import UNKNOWN, count, number, percent
 
 
 def panel(found: Gathered) -> Panel | None:
@@ -26,10 +24,11 @@ def panel(found: Gathered) -> Panel | None:
         return None
     kind = curves.kind(found)
     drawn = {
-        (b.task, b.label): float(finals(b).mean())
+        (b.task, b.label): float(finals(b.runs).mean())
         for b in curves.bundles(found, "sampled_success_any")
     }
-    each = pd.DataFrame([milestone(bundle) for bundle in some])
+    facts = [{"task": b.task, "label": b.label, **of_line(b.steps, b.runs)} for b in some]
+    each = pd.DataFrame(facts)
     pairs = zip(each["task"], each["label"], strict=True)
     each["final_sampled"] = [drawn.get(pair, float("nan")) for pair in pairs]
     tables = [Table("milestones", "Each task", each, _in_words(each, kind))]
@@ -59,41 +58,6 @@ def judged(found: Gathered) -> list[Bundle]:
         if bundle.complete
         and judged_by(found.curves, bundle.task) == "success_any"
     ]  # fmt: skip
-
-
-def finals(bundle: Bundle) -> Numbers:
-    """Each run's final success."""
-    return bundle.runs[:, -LAST:].mean(axis=1)
-
-
-def milestone(bundle: Bundle) -> dict[str, Any]:
-    """A line on a task as one row."""
-    final = finals(bundle)
-    mean, std = statistics.mean_std(final)
-    iqm = statistics.iqm_interval([final], np.random.default_rng(curves.SEED))
-    first, ninety = (
-        [statistics.steps_to(bundle.steps, run, threshold) for run in bundle.runs]
-        for threshold in (1e-9, 0.9)
-    )
-    areas = [statistics.area(bundle.steps, run) for run in bundle.runs]
-    return {
-        "task": bundle.task, "label": bundle.label, "runs": len(bundle.runs),
-        "final_success": mean, "std": std, "iqm": iqm.value, "iqm_low": iqm.low,
-        "iqm_high": iqm.high, "best_success": bundle.runs.max(),
-        "first_success_step": _median(first), "runs_with_success": _known(first),
-        "steps_to_90": _median(ninety), "runs_at_90": _known(ninety),
-        "area": float(np.mean(areas)),
-    }  # fmt: skip
-
-
-def _median(steps: Sequence[float | None]) -> float:
-    """Over all runs, not only over those that came there: not a number if half did not."""
-    middle = float(np.median([np.inf if step is None else step for step in steps]))
-    return middle if np.isfinite(middle) else float("nan")
-
-
-def _known(steps: Sequence[float | None]) -> int:
-    return sum(step is not None for step in steps)
 
 
 def _in_words(each: pd.DataFrame, kind: str) -> pd.DataFrame:
@@ -130,7 +94,7 @@ def _when(row: dict[Any, Any], step: str, runs: str) -> str:
 def _summary(some: Sequence[Bundle]) -> pd.DataFrame | None:
     """Each line over the tasks that all lines share, and how often the first one beats it."""
     labels = list(dict.fromkeys(bundle.label for bundle in some))
-    known = {(b.label, b.task): finals(b) for b in some}
+    known = {(b.label, b.task): finals(b.runs) for b in some}
     tasks = [t for t in dict.fromkeys(b.task for b in some) if all((n, t) in known for n in labels)]
     if not tasks:
         return None

@@ -10,7 +10,7 @@ from reprise.pages.chart import Panel, Table
 from reprise.pages.frame import Content, fragment
 from reprise.pages.sections import rows, sections
 from reprise.pages.suite.panels import missing, panels, runs
-from reprise.pages.wording import count, duration
+from reprise.pages.words import count, duration
 
 
 def content(found: Gathered, some: list[Panel] | None = None) -> Content:

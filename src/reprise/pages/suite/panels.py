@@ -10,10 +10,10 @@ from reprise.pages.suite import (
     claims,
     continual,
     curves,
-    earnings,
     milestones,
     places,
     promises,
+    returns,
     studies,
     timelines,
     use,
@@ -26,7 +26,7 @@ def panels(found: Gathered) -> list[Panel]:
     """Everything that can be drawn now."""
     some = (
         curves.panel(found),
-        earnings.panel(found),
+        returns.panel(found),
         milestones.panel(found),
         claims.panel(found),
         continual.panel(found),

@@ -7,7 +7,7 @@ from reprise.pages.chart import Line
 
 SUITE = "main"
 """The suite of the paper's tasks: elsewhere a setting is compared with a setting."""
-COLORS = ("#8A8A8A", "#B08D57", "#7B9E89")
+COLORS = ("#8A8A8A", "#B08D57", "#9A7FB0")
 CAPTION = (
     "Dashed: public result files of the same tasks, means over their seeds; protocols differ as "
     "the legend says, so they are for orientation and not a comparison on equal terms."

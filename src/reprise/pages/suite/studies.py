@@ -14,7 +14,7 @@ from reprise.pages.chart import Bars, Group, Panel, Table
 from reprise.pages.palette import INK
 from reprise.pages.suite import curves, paper
 from reprise.pages.suite.use import paint as policy_colors
-from reprise.pages.wording import UNKNOWN, count, number
+from reprise.pages.words import UNKNOWN, count, number
 
 MILLION = 1e6
 

@@ -10,7 +10,7 @@ from reprise.findings.gathered import Gathered
 from reprise.pages.chart import Panel, Stage, Table, Timeline
 from reprise.pages.episodes import Episode, Stretch, control, numbered
 from reprise.pages.suite.use import name_of, paint, shown
-from reprise.pages.wording import count
+from reprise.pages.words import count
 from reprise.runs.schema import TRACKS
 
 STAGES, EPISODES = 8, 4

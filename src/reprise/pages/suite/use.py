@@ -8,13 +8,18 @@ import numpy as np
 import pandas as pd
 
 from reprise.findings.gathered import Gathered
+from reprise.findings.tables import numbers
 from reprise.pages.chart import Areas, Bars, Group, Panel, Table
 from reprise.pages.crowd import lump
 from reprise.pages.palette import PRIORS, colors
-from reprise.pages.suite import weaning
+from reprise.pages.suite import curves
+from reprise.pages.words import percent
 
 INTERVALS = 200
 """Places along training at which shares are drawn, at most."""
+TENTHS = 10
+"""Parts of training in the table."""
+NBSP = "\N{NO-BREAK SPACE}"
 FAINT = 0.01
 """A share below which priors no longer matter."""
 
@@ -53,7 +58,7 @@ def areas(found: Gathered) -> Panel | None:
     if not whole:
         return None
     views = {"Whole training": tuple(whole), "While priors act": tuple(map(_beginning, whole))}
-    tables = (weaning.table(found), _used(reusing))
+    tables = (_weaning(found), _used(reusing))
     return Panel("utilization", "Who was in control", AREAS, views, tables)
 
 
@@ -136,3 +141,36 @@ def _stack(task: str, shares: pd.DataFrame, ink: dict[str, str]) -> Bars:
     groups = tuple(Group(n, ink[n], layer) for n, layer in zip(names, layers.T, strict=True))
     labels = tuple(str(label) for label in table.index)
     return Bars(task, labels, groups, "share of all steps", stacked=True)
+
+
+def by_tenth(found: Gathered) -> pd.DataFrame:
+    """For each line that reuses: the share of steps on which priors acted in each tenth."""
+    reusing = found.use[~found.use["method"].eq("scratch") & ~found.use["policy"].eq("task")]
+    if reusing.empty:
+        return pd.DataFrame(columns=["task", "label", *range(1, TENTHS + 1)])
+    budget = dict(zip(found.cells["cell"], found.cells["steps"], strict=True))
+    steps = np.array([float(budget[cell]) for cell in reusing["cell"]])
+    tenth = np.clip(np.ceil(TENTHS * numbers(reusing, "step") / steps), 1, TENTHS).astype(int)
+    keys = ["task", "label", "cell", "step"]
+    together = reusing.assign(tenth=tenth).groupby([*keys, "tenth"], sort=False)["share"].sum()
+    means = together.reset_index().groupby(["task", "label", "tenth"], sort=False)["share"].mean()
+    wide = means.unstack("tenth").reindex(columns=list(range(1, TENTHS + 1)))
+    order = list(dict.fromkeys(zip(reusing["task"], reusing["label"], strict=True)))
+    return wide.reindex(pd.MultiIndex.from_tuples(order, names=["task", "label"])).reset_index()
+
+
+def _weaning(found: Gathered) -> Table:
+    """The same, ready to read."""
+    wide = by_tenth(found)
+    names: dict[object, str] = {
+        n: f"{TENTHS * (n - 1)}{NBSP}to {TENTHS * n}{NBSP}%" for n in _tenths()
+    }
+    plain = wide.rename(columns={n: f"tenth_{n}" for n in _tenths()})
+    shown = wide.rename(columns=names | {"label": curves.kind(found)})
+    for column in names.values():
+        shown[column] = [percent(value) for value in numbers(shown, column)]
+    return Table("weaning", "Share of steps by priors, in each tenth of training", plain, shown)
+
+
+def _tenths() -> Sequence[int]:
+    return range(1, TENTHS + 1)

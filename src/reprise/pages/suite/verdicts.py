@@ -9,11 +9,12 @@ import numpy as np
 
 from reprise.findings import statistics
 from reprise.findings.gathered import Gathered
+from reprise.findings.milestones import heights
 from reprise.findings.tables import numbers
 from reprise.pages.chart import Numbers
-from reprise.pages.suite import curves, promises, studies, weaning
+from reprise.pages.suite import curves, promises, studies, use
 from reprise.pages.suite.milestones import interval, judged
-from reprise.pages.wording import number, percent
+from reprise.pages.words import number, percent
 
 AGREES, DIFFERS, OPEN, NONE = "agrees", "differs", "open", "no test"
 LEVEL = 0.05
@@ -43,8 +44,7 @@ def look(found: Gathered) -> Evidence:
     """Everything in one place."""
     areas: dict[str, dict[str, Numbers]] = {}
     for bundle in judged(found):
-        each = np.array([statistics.area(bundle.steps, run) for run in bundle.runs])
-        areas.setdefault(bundle.label, {})[bundle.task] = each
+        areas.setdefault(bundle.label, {})[bundle.task] = heights(bundle.steps, bundle.runs)
     return Evidence(found, areas)
 
 
@@ -136,11 +136,11 @@ def height_of_settings(evidence: Evidence) -> Finding | None:
 
 def weaned(evidence: Evidence) -> Finding | None:
     """Whether priors act less in the second half of training, task by task."""
-    table = weaning.shares(_complete(evidence.found))
+    table = use.by_tenth(_complete(evidence.found))
     table = table[table["label"].eq("smec")].dropna()
     if table.empty:
         return None
-    shares = table[list(range(1, weaning.TENTHS + 1))].to_numpy(np.float64)
+    shares = table[list(range(1, use.TENTHS + 1))].to_numpy(np.float64)
     first, second = shares[:, :5].mean(axis=1), shares[:, 5:].mean(axis=1)
     less = int((second < first).sum())
     here = f"on {less} of {len(first)} tasks; {percent(first.mean())} of the steps in the first "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 PNG_DPI = 160
+DECIMALS = re.compile(r"-?\d+\.\d{3,}")
+"""Coordinates that are finer than anyone sees."""
 
 
 def svg(draw: Callable[[], Figure], name: str, description: str) -> str:
@@ -83,9 +86,11 @@ def _local(name: str) -> str:
 
 
 def _own(value: str, key: str, name: str) -> str:
-    """An attribute with the figure's name in front of every name that it gives or uses."""
+    """An attribute: coordinates rounded, the figure's name in front of every name in it."""
     if key == "id":
         return f"{name}-{value}"
+    if key == "d":
+        return DECIMALS.sub(lambda found: f"{float(found[0]):.2f}", value)
     if key == "href":
         return value.replace("#", f"#{name}-", 1)
     return value.replace("url(#", f"url(#{name}-")

@@ -472,7 +472,9 @@ def test_the_csv_headers_are_the_contracts(reused: tuple[Path, Said]) -> None:
     assert header(folder / "metrics.csv") == [*METRICS, *use, *value]
     assert header(folder / "eval.csv") == [*EVAL, "return_discounted", "value_start", *DRAWN]
     assert header(folder / "switches.csv") == ["step", "episode", "t", "from", "to", *score, *bonus]
-    assert header(folder / "tracks.csv") == ["step", "episode", "t", "policy", "x", "y"]
+    assert header(folder / "tracks.csv") == [
+        "step", "episode", "t", "policy", "x", "y", "success",
+    ]  # fmt: skip
 
 
 def test_the_tables_have_one_row_per_event(reused: tuple[Path, Said]) -> None:

@@ -38,6 +38,7 @@ class Path(NamedTuple):
     t: NDArray[np.float64]
     points: NDArray[np.float64]
     policies: list[str]
+    success: bool = False
 
     def stretches(self) -> list[Stretch]:
         """The path cut where the acting policy changes, in places of the arrays."""
@@ -62,6 +63,14 @@ def numbered(table: pd.DataFrame) -> list[int]:
     return [int(number) for number in np.unique(numbers(table, "episode"))]
 
 
+def telling(tracks: pd.DataFrame, count: int, helped: int = 2) -> list[int]:
+    """Some episodes from early to late, the first successes with a prior's help among them."""
+    known = numbered(tracks)
+    acted = ~tracks["policy"].isin(["task", "random"])
+    first = numbered(tracks[acted & (tracks["success"] == 1.0)])[:helped]
+    return sorted({*first, *spread([n for n in known if n not in first], count - len(first))})
+
+
 def paths(tracks: pd.DataFrame, episodes: Sequence[int]) -> list[Path]:
     """The recorded paths of the given episodes."""
     return [_path(number, tracks[tracks["episode"] == number]) for number in episodes]
@@ -84,7 +93,8 @@ def control(
 def _path(number: int, rows: pd.DataFrame) -> Path:
     points = np.stack([numbers(rows, "x"), numbers(rows, "y")], axis=1)
     names = [str(name) for name in rows["policy"]]
-    return Path(number, int(numbers(rows, "step")[0]), numbers(rows, "t"), points, names)
+    success = bool((rows["success"] == 1.0).any())
+    return Path(number, int(numbers(rows, "step")[0]), numbers(rows, "t"), points, names, success)
 
 
 def _episode(

@@ -15,19 +15,20 @@ from numpy.typing import NDArray
 
 from reprise.pages import canvas
 from reprise.pages.canvas import Axes
-from reprise.pages.episodes import Path, numbered, paths, spread
+from reprise.pages.episodes import Path, paths, telling
 from reprise.pages.palette import INK
 
 if TYPE_CHECKING:
     from reprise.tasks.task import Picture
 
 MAZE_EPISODES = 6
+HANDOVER: dict[str, Any] = {"marker": "o", "ms": 3, "mfc": "white", "mec": INK, "mew": 0.7}
 GOAL: dict[str, Any] = {"marker": "*", "mfc": "white", "mec": INK, "ls": "none"}
 
 
 def maze_paths(tracks: pd.DataFrame, picture: Picture | None, paint: Mapping[str, str]) -> Figure:
     """Where a few training episodes went, each piece in the color of who acted."""
-    drawn = paths(tracks, spread(numbered(tracks), MAZE_EPISODES))
+    drawn = paths(tracks, telling(tracks, MAZE_EPISODES))
     columns = min(3, len(drawn))
     rows = -(-len(drawn) // columns)
     low, high = _bounds(drawn, picture)
@@ -41,12 +42,15 @@ def maze_paths(tracks: pd.DataFrame, picture: Picture | None, paint: Mapping[str
     for ax, path in zip(axes, drawn, strict=False):
         _draw_maze(ax, picture)
         _draw_path(ax, path, paint)
-        ax.set_title(stage(path.step, path.number), fontsize=canvas.SMALL, color=INK)
+        title = stage(path.step, path.number) + (" · success" if path.success else "")
+        ax.set_title(title, fontsize=canvas.SMALL, color=INK)
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     acting = {name for path in drawn for name in path.policies}
     entries: dict[str, str | Artist] = {
         canvas.policy_label(name): paint[name] for name in paint if name in acting
     }
+    if any(len(path.stretches()) > 1 for path in drawn):
+        entries["hand-over"] = Line2D([], [], ls="none", **HANDOVER)
     entries["start of the path"] = Line2D([], [], marker="o", mfc="white", mec=INK, ls="none")
     if picture is not None:
         entries["goal"] = Line2D([], [], ms=11, **GOAL)
@@ -63,10 +67,12 @@ def _draw_maze(ax: Axes, picture: Picture | None) -> None:
 
 
 def _draw_path(ax: Axes, path: Path, paint: Mapping[str, str]) -> None:
-    for stretch in path.stretches():
+    for order, stretch in enumerate(path.stretches()):
         # One point further than the stretch: the step between two policies belongs to the first.
         piece = path.points[stretch.begin : stretch.end + 1]
         ax.plot(*piece.T, color=paint[stretch.policy], lw=2, solid_capstyle="round")
+        if order:
+            ax.plot(*piece[0], zorder=3, **HANDOVER)
     ax.plot(*path.points[0], marker="o", ms=6, mfc="white", mec=INK, zorder=4)
 
 

@@ -24,6 +24,8 @@ from reprise.training.value_accuracy import Compared
 
 TRACKED = 50
 """Episodes whose path is kept, spread evenly over a run."""
+HELPED = 5
+"""The first successful episodes in which a prior acted, whose path is kept in any case."""
 
 
 def cell(value: Any) -> Any:
@@ -86,7 +88,8 @@ class Recorder:
     def __init__(self, folder: Path, run: Run, loop: Loop, tensorboard: bool):
         names, mishaps = run.policies, loop.arena.mishaps
         self._names = (*names, "start")  # the predecessor of an episode's first selection
-        self._step_of_next_track, self._steps, self._schedule = 0, run.steps, run.schedule
+        self._step_of_next_track, self._helped = 0, 0
+        self._steps, self._schedule = run.steps, run.schedule
         written = [one for one in TABLES if run.schedule.value_states or one is not VALUES]
         self.tables = {
             one.name: Table(folder / one.file, one.header(names, mishaps)) for one in written
@@ -133,15 +136,22 @@ class Recorder:
         self.tables["switches"].add(row)
 
     def _track(self, episode: Episode) -> None:
-        if not len(episode.track) or episode.step < self._step_of_next_track:
+        """The path of an episode, if it is one of those that are kept."""
+        if not len(episode.track):
             return
-        interval = max(1, self._steps // TRACKED)
-        self._step_of_next_track = (episode.step // interval + 1) * interval
+        helped = episode.success_any == 1.0 and bool((np.asarray(episode.sources) > 0).any())
+        helped = helped and self._helped < HELPED
+        self._helped += helped
+        if episode.step >= self._step_of_next_track:
+            interval = max(1, self._steps // TRACKED)
+            self._step_of_next_track = (episode.step // interval + 1) * interval
+        elif not helped:
+            return
+        facts = {"step": episode.step, "episode": episode.number, "success": episode.success_any}
         for t, (source, (x, y)) in enumerate(zip(episode.sources, episode.track, strict=True)):
             policy = "random" if source < 0 else self._names[source]
-            position = {"x": round(float(x), 3), "y": round(float(y), 3)}
-            row = {"step": episode.step, "episode": episode.number, "t": t, "policy": policy}
-            self.tables["tracks"].add(row | position)
+            place = {"t": t, "policy": policy, "x": round(float(x), 3), "y": round(float(y), 3)}
+            self.tables["tracks"].add(facts | place)
 
     def _each(self, table: schema.Table, **columns: np.ndarray) -> dict[str, float]:
         """Numbers that every policy has, under their headers."""
@@ -164,7 +174,8 @@ class Recorder:
         """What a checkpoint needs to know of the tables."""
         sizes = {name: table.settle() for name, table in self.tables.items()}
         lasting = {name: table.lasting for name, table in self.tables.items()}
-        return sizes | {"next_track": self._step_of_next_track, "lasting": lasting}
+        tracks = {"next_track": self._step_of_next_track, "helped": self._helped}
+        return sizes | tracks | {"lasting": lasting}
 
     def rewind(self, sizes: Mapping[str, Any], over: bool) -> None:
         """Back to the moment of a checkpoint; unless the run is over, without its last rows."""
@@ -172,6 +183,7 @@ class Recorder:
         for name, table in self.tables.items():
             table.rewind(kept[name])
         self._step_of_next_track = sizes["next_track"]
+        self._helped = sizes.get("helped", HELPED)  # older checkpoints did not count them
 
     def restart(self) -> None:
         """Back to the headers: there was no checkpoint to continue from."""

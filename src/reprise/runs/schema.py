@@ -129,7 +129,8 @@ SWITCHES = Table(
 
 TRACKS = Table(
     "tracks",
-    "a time step of one of about fifty episodes, where tasks have positions",
+    "a time step of one of about fifty episodes, and of the first successes with the help of a "
+    "prior, where tasks have positions",
     (
         _step("training step at which the episode ended"),
         EPISODE,
@@ -137,6 +138,7 @@ TRACKS = Table(
         Column("policy", "who acted; random: the warm-up", "name"),
         Column("x", "position"),
         Column("y", "position"),
+        Column("success", "whether the episode succeeded; nothing where tasks do not say"),
     ),
 )
 

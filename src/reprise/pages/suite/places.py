@@ -8,7 +8,7 @@ import pandas as pd
 
 from reprise.findings.gathered import Gathered
 from reprise.pages.chart import Drawn, Panel, Table
-from reprise.pages.episodes import numbered, spread
+from reprise.pages.episodes import telling
 from reprise.pages.mazes import MAZE_EPISODES, maze_paths
 from reprise.pages.suite.use import name_of, paint, shown
 from reprise.tasks import picture
@@ -22,7 +22,7 @@ def panel(found: Gathered) -> Panel | None:
     for task, label in pairs:
         own = found.tracks[(found.tracks["task"] == task) & (found.tracks["label"] == label)]
         tracks = own[own["cell"] == own["cell"].iloc[0]]
-        some = tracks[tracks["episode"].isin(spread(numbered(tracks), MAZE_EPISODES))]
+        some = tracks[tracks["episode"].isin(telling(tracks, MAZE_EPISODES))]
         draw = partial(maze_paths, some, picture(task), paint(found))
         charts.append(Drawn(name_of(task, label, pairs), draw))
         drawn.append(some[COLUMNS])
@@ -34,6 +34,7 @@ def panel(found: Gathered) -> Panel | None:
 
 COLUMNS = ["task", "label", "seed", "step", "episode", "t", "policy", "x", "y"]
 CAPTION = (
-    "Paths of training episodes from early to late, colored by the policy that acted; gray is the "
-    "random warm-up. Of several seeds the first is shown."
+    "Paths of training episodes from early to late, the first successes with the help of a prior "
+    "among them, colored by the policy that acted; gray is the random warm-up, and a white dot is "
+    "a hand-over. Of several seeds the first is shown."
 )

@@ -38,6 +38,7 @@ from reprise.pages.suite import (
 )
 from reprise.pages.suite.page import content
 from reprise.pages.suite.panels import panels
+from reprise.pages.words import UNKNOWN
 from reprise.pages.write import Wanted
 from reprise.tasks.metaworld import TWELVE
 
@@ -571,3 +572,13 @@ def test_every_source_has_the_twelve_tasks() -> None:
     for name in TWELVE:
         assert len(published.curves(f"metaworld/{name}", 1e6)) == len(published.SOURCES), name
     assert published.curves("antmaze/u", 1e6) == []
+
+
+def test_the_page_says_how_many_runs_are_behind_each_cell() -> None:
+    rows = [("a", "smec", "complete"), ("a", "smec", "running"), ("b", "scratch", "complete")]
+    table = milestones.seeds(pd.DataFrame(rows, columns=["task", "label", "state"]))
+    assert table.rows.to_dict("list") == {
+        "task": ["a", "b"], "label": ["smec", "scratch"], "complete": [1, 1], "planned": [2, 1],
+    }  # fmt: skip
+    assert table.shown is not None
+    assert table.shown.to_numpy().tolist() == [["a", "1 of 2", UNKNOWN], ["b", UNKNOWN, "1"]]

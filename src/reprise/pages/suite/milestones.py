@@ -35,6 +35,7 @@ def panel(found: Gathered) -> Panel | None:
     if (summary := _summary(some)) is not None:
         title = "Final success over all tasks"
         tables.insert(0, Table("summary", title, summary, _summed_up(summary, kind)))
+    tables.append(seeds(found.cells))
     return Panel("milestones", "In numbers", CAPTION, {}, tuple(tables))
 
 
@@ -49,6 +50,21 @@ CAPTION = (
     "counted at evaluations, and a run that never came there counts as last; in round brackets the "
     "runs that did. The area is the mean height of the success curve."
 )
+
+
+def seeds(cells: pd.DataFrame) -> Table:
+    """How many complete runs stand behind each cell of a table of tasks by lines."""
+    known = cells.assign(complete=cells["state"] == "complete", planned=1)
+    sums = known.groupby(["task", "label"], sort=False)[["complete", "planned"]].sum()
+    rows = sums.reset_index()
+    words = [
+        count(done) if done == planned else f"{count(done)} of {count(planned)}"
+        for done, planned in zip(rows["complete"], rows["planned"], strict=True)
+    ]
+    lines, tasks = list(dict.fromkeys(rows["label"])), list(dict.fromkeys(rows["task"]))
+    wide = rows.assign(words=words).pivot(index="task", columns="label", values="words")
+    shown = wide.loc[tasks, lines].fillna(UNKNOWN).reset_index()
+    return Table("seeds", "Complete runs behind each cell", rows, shown)
 
 
 def judged(found: Gathered) -> list[Bundle]:

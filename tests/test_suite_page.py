@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import re
-from base64 import b64encode
+import zlib
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -255,12 +256,24 @@ def test_the_page_needs_nothing_else_and_runs_only_its_own_scripts(written: Path
     scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     policy = re.search(r"script-src ([^;]*);", page)
     allowed = [frame.plotly(), *scripts]
-    hashes = [b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in allowed]
+    hashes = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in allowed]
     assert policy and policy[1].split() == [f"'sha256-{name}'" for name in hashes]
     assert len(scripts) == 1 and "connect-src 'none'" in page
     assert len(page) < 2 * 2**20 and "<noscript>" in page
     rest = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
     assert set(re.findall(r"(?:src|href)=\"([^#][^\"]*)\"", rest)) == {"data:,"}
+
+
+def test_what_travels_compressed_comes_out_as_it_was(whole: Path, written: Path) -> None:
+    page = (written / "page.html").read_text()
+    blocks = dict(re.findall(r'<script type="text/plain" id="(\w+)">([^<>&]*)</script>', page))
+    meant = str.maketrans(",./", "<>&")
+    texts = {
+        name: zlib.decompress(base64.b85decode(block.translate(meant))).decode()
+        for name, block in blocks.items()
+    }
+    assert texts["plotly"] == frame.plotly()
+    assert texts["figures"] == json.dumps(content(gather(whole)).figures, separators=(",", ":"))
 
 
 def test_a_policy_called_script_is_only_text(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from reprise.findings import results, statistics
 from reprise.findings.gathered import COLUMNS_OF, HEAD, MILESTONES, Gathered, joined
 from reprise.findings.milestones import of_run
 from reprise.findings.sources import Member, members
-from reprise.findings.tables import RunTables, each, load, numbers, policies
+from reprise.findings.tables import RunTables, load, melted, numbers
 from reprise.runs.schema import METRICS
 from reprise.suites.launch import failure
 
@@ -60,15 +60,7 @@ def _or_nan(value: float | None) -> float:
 
 def _use(run: RunTables) -> pd.DataFrame:
     """A row per log interval and policy, one policy after another."""
-    names, steps = policies(run), numbers(run.metrics, "step")
-    share, value = (each(run, METRICS, column) for column in ("use", "value"))
-    columns = {
-        "step": np.tile(steps, len(names)),
-        "policy": np.repeat(names, len(steps)),
-        "share": share.T.ravel(),
-        "value": value.T.ravel(),
-    }
-    return pd.DataFrame(columns)
+    return melted(run, METRICS, ("use", "value")).rename(columns={"use": "share"})
 
 
 def _zero_shot(run: RunTables) -> pd.DataFrame:

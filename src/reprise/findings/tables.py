@@ -54,6 +54,15 @@ def each(run: RunTables, table: schema.Table, column: str) -> NDArray[np.float64
     return rows.reindex(columns=table.of(column, policies(run))).to_numpy(np.float64)
 
 
+def melted(run: RunTables, table: schema.Table, columns: Sequence[str]) -> pd.DataFrame:
+    """What some columns say of every policy, one policy after another: a row per step of each."""
+    names, steps = policies(run), numbers(getattr(run, table.name), "step")
+    told = {column: each(run, table, column).T.ravel() for column in columns}
+    return pd.DataFrame(
+        {"step": np.tile(steps, len(names)), "policy": np.repeat(names, len(steps)), **told}
+    )
+
+
 def zero_shot(run: RunTables) -> dict[str, dict[str, Any]]:
     """What each prior scored on its own before training, by name."""
     records: list[dict[str, Any]] = run.manifest.get("zero_shot") or []

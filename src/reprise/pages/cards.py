@@ -103,7 +103,7 @@ def _achievement(known: Mapping[str, float | None]) -> list[Card]:
         return [Card("Final return", number(known["final_return"]), last_five)]
     return [
         Card("Final success", percent(known["final_success"]), last_five),
-        Card("Drawn", percent(known["final_sampled"]), "the same with drawn actions"),
+        Card("Sampled", percent(known["final_sampled"]), "the same with sampled actions"),
         Card("Best success", percent(known["best_success"]), "in a single evaluation"),
         Card("First success", count(known["first_success"]), "step by which one was recorded"),
         Card("Steps to 90 %", count(known["steps_to_90"]), "first evaluation at 90 % or more"),

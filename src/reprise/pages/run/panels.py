@@ -70,9 +70,9 @@ def _evaluations(run: RunTables) -> tuple[Table, ...]:
 
 
 LEARNING_CAPTION = (
-    "Each evaluation runs the task policy on its own, without priors: what it finds most likely "
-    "(solid), and with actions drawn from it, as in training (thin, dashed). A level dashed line "
-    "is what one prior scores on this task before any training."
+    "Each evaluation runs the task policy on its own, without priors: taking its most likely "
+    "action (solid), and sampling from the policy, as in training (thin, dashed). A level dashed "
+    "line is the score of one prior on this task before any training."
 )
 
 KINDS: tuple[Kind, ...] = (

@@ -155,11 +155,11 @@ def _main(found: Gathered) -> bool:
 
 MEAN, MIDDLE = "Mean ± standard deviation", "Interquartile mean, 95 % interval"
 CAPTION = (
-    "Success of the task policy on its own, without priors, at evaluations during training. A "
-    "curve is over the seeds whose runs are complete; where none is yet, over all that have "
-    "begun, up to the step that every one of them has reached. The band is one standard deviation "
-    "over runs to either side, as in the paper, cut where no success can be; or the 95 % interval "
-    f"of the interquartile mean, by {REPS} stratified bootstrap resamples of the runs."
+    "Success of the task policy on its own, without priors, in evaluations during training. Each "
+    "curve is over the seeds whose runs are complete or, as long as there are none, over all that "
+    "have begun, up to the step that all of them have reached. The band is one standard deviation "
+    "over runs on either side, as in the paper, cut off at 0 and 100 %; or it is the 95 % interval "
+    f"of the interquartile mean, from {REPS} stratified bootstrap resamples of the runs."
 )
 
 

@@ -40,15 +40,15 @@ def panel(found: Gathered) -> Panel | None:
 
 
 CAPTION = (
-    f"Complete runs only. Final success is the mean of a run's last {LAST} evaluations, in which "
-    "the task policy does what it finds most likely; drawn is the same with actions drawn from it, "
-    "as in training. ± is one standard deviation over runs. The interquartile mean (IQM) leaves "
-    "out the best and the worst quarter of the runs. Square brackets are 95 % intervals by "
-    f"stratified bootstrap: runs are redrawn within each task {statistics.REPS:,} times; a task "
-    "with one run has none. The probability is that of a run of the first line beating a run of "
-    "this one on the same task, where a tie counts half. Steps are those of the median run, "
-    "counted at evaluations, and a run that never came there counts as last; in round brackets the "
-    "runs that did. The area is the mean height of the success curve."
+    f"Complete runs only. Final success is the mean over a run's last {LAST} evaluations, in which "
+    "the task policy takes its most likely action; sampled is the same with actions sampled from "
+    "the policy, as in training. ± is one standard deviation over runs. The interquartile mean "
+    "(IQM) leaves out the best and the worst quarter of the runs. Square brackets are 95 % "
+    f"intervals by stratified bootstrap (runs are resampled {statistics.REPS:,} times within each "
+    "task); a task with a single run has none. The probability is that of a run of the first line "
+    "beating a run of this one on the same task; ties count half. Steps are those of the median "
+    "run, counted at evaluations: a run that never got there counts as last, and the number in "
+    "round brackets says how many did. The area is the mean height of the success curve."
 )
 
 
@@ -81,7 +81,7 @@ def _in_words(each: pd.DataFrame, kind: str) -> pd.DataFrame:
         {
             "task": row["task"], kind: row["label"], "runs": count(row["runs"]),
             "final success": spread(row["final_success"], row["std"], row["runs"]),
-            "drawn": percent(row["final_sampled"]),
+            "sampled": percent(row["final_sampled"]),
             "IQM": interval(row["iqm"], row["iqm_low"], row["iqm_high"]),
             "first success, step": _when(row, "first_success_step", "runs_with_success"),
             "step of 90 %": _when(row, "steps_to_90", "runs_at_90"),

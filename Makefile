@@ -31,7 +31,7 @@ quick: .venv/ready-dev       ## ruff, import contract, pyright and tests of what
 	changed="$$($(BIN)/python tests/affected.py --changed)"; \
 		[ -z "$$changed" ] || $(BIN)/pyright --pythonpath $(BIN)/python $$changed
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 \
-		--within 100 $$($(BIN)/python tests/affected.py)
+		--timeout 0 --within 100 $$($(BIN)/python tests/affected.py)
 
 docs: .venv/ready-dev        ## the documentation as a site, in site/
 	$(BIN)/mkdocs build --strict

@@ -7,6 +7,7 @@ import gc
 import itertools
 import os
 import shutil
+import signal
 import tempfile
 import time
 from pathlib import Path
@@ -43,6 +44,8 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
     (`vm.max_map_count`): a worker that kept all of a whole session would run out of them, and JAX
     would end in a segmentation fault. What is needed again comes from the folder above.
     """
+    if item.config.getoption("--within") is not None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
     due = next(finished) % EVERY == 0
     if due and MAPS.exists() and MAPS.read_bytes().count(b"\n") > ENOUGH_MAPS:
         jax.clear_caches()
@@ -64,12 +67,25 @@ BEGAN = time.monotonic()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--within 120`: what has not begun after two minutes is left out."""
-    parser.addoption("--within", type=float, help="seconds after which no further test begins")
+    parser.addoption("--within", type=float, help="seconds after which tests are left out")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Leave out what comes too late, before anything is prepared for it."""
+    """Leave out what comes too late, and stop what takes too long."""
     within = item.config.getoption("--within")
-    if within is not None and time.monotonic() - BEGAN > within:
-        pytest.skip("the time of --within is over")
+    if within is None:
+        return
+    left = within - (time.monotonic() - BEGAN)
+    if left <= 0:
+        _too_late()
+    signal.signal(signal.SIGALRM, _too_late)
+    signal.setitimer(signal.ITIMER_REAL, left + GRACE)
+
+
+GRACE = 20.0
+"""Seconds that a test may take beyond --within, if it began before."""
+
+
+def _too_late(*given: object) -> None:
+    pytest.skip("the time of --within is over")

@@ -59,6 +59,16 @@ def test_the_nearest_come_first(tree: Path) -> None:
     assert [path.stem for path in found] == ["test_street", "test_house"]
 
 
+def test_a_test_that_takes_too_long_is_stopped_and_left_out(tmp_path: Path) -> None:
+    here = (Path(__file__).parent / "conftest.py").read_text()
+    (tmp_path / "conftest.py").write_text(here.replace("GRACE = 20.0", "GRACE = 0.1"))
+    (tmp_path / "test_long.py").write_text("import time\ndef test_a(): time.sleep(60)\n")
+    line = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rs", "--within", "9", "."]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 skipped" in done.stdout and "the time of --within is over" in done.stdout
+
+
 def test_when_the_time_is_over_the_rest_is_left_out_and_said(tmp_path: Path) -> None:
     here = Path(__file__).parent
     (tmp_path / "conftest.py").write_text((here / "conftest.py").read_text())

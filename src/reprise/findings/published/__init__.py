@@ -60,4 +60,5 @@ def curves(task: str, until: float) -> list[Published]:
 
 @cache
 def _metaworld() -> pd.DataFrame:
-    return pd.read_csv(StringIO(files(__package__).joinpath("metaworld.csv").read_text()))
+    table = files("reprise.findings.published") / "metaworld.csv"
+    return pd.read_csv(StringIO(table.read_text()))

@@ -15,8 +15,8 @@ import pytest
 
 from reprise.core.actor import SoftActor, soft_loss
 from reprise.core.agent import Agent, flat_adam
+from reprise.core.layers import GaussianPolicy
 from reprise.core.method import Method
-from reprise.core.networks import GaussianPolicy
 from reprise.core.types import Spec
 from reprise.io.errors import UserError
 from reprise.methods.multipolar import AggregatingActor, AggregatingPolicy, multipolar

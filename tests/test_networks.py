@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from reprise.core.critic import HybridCritic, SoftCritic
-from reprise.core.networks import Ensemble, LayerNorm, ensemble_values, leading
+from reprise.core.layers import LayerNorm
+from reprise.core.networks import Ensemble, ensemble_values, leading
 from reprise.core.types import Spec
 from reprise.core.values import Categorical, Representation, Scalar
 

@@ -53,7 +53,7 @@ class Entry(NamedTuple, Generic[T]):
 class Registry:
     """Where a plugin says what it adds."""
 
-    def __init__(self, package: str):
+    def __init__(self, package: str) -> None:
         self.package = package
         self.methods: dict[str, MethodRow] = {}
         self.families: dict[str, Family] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -39,7 +40,7 @@ TIMED = "cost"
 
 
 @dataclass(frozen=True)
-class Launching:
+class Launching(ABC):
     """Where and how many runs at a time."""
 
     scale: Size = "small"
@@ -77,9 +78,9 @@ class Launching:
             require_extra("results")
 
     @property
+    @abstractmethod
     def limit(self) -> int | None:
         """Runs at a time, if not as many as there are cores."""
-        return self.jobs
 
     @property
     def places(self) -> int:
@@ -127,6 +128,11 @@ class Continual(Launching):
     """Task ids, in order; by default the six Meta-World tasks of the paper."""
     method: str = "smec"
     """Name of the method; scratch is run as well, for comparison."""
+
+    @property
+    def limit(self) -> int | None:
+        """As many as asked for."""
+        return self.jobs
 
 
 def continual(options: Continual) -> int:

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 from jaxtyping import Array, Float
 
 from reprise.core.agent import Agent
-from reprise.core.networks import GaussianPolicy, Linear, Mlp, ensemble_values, leading
-from reprise.core.types import Gaussian, Spec, Transition
+from reprise.core.layers import GaussianPolicy, Linear, Mlp
+from reprise.core.networks import ensemble_values, leading
+from reprise.core.types import Gaussian, Spec, Transition, hook
 from reprise.io.errors import require
 
 
@@ -27,18 +28,22 @@ class Actor(ABC):
     def __post_init__(self) -> None:
         require(self, "positive", "hidden")
 
+    @hook
     def init(self, key: Array, spec: Spec) -> Any:
         """A policy: (observation, advice) -> Gaussian."""
         return GaussianPolicy(Mlp((spec.obs, *self.hidden, 2 * spec.action), key))
 
+    @hook
     def after_warmup(self, steps: int) -> Actor:
         """The same choice for a run whose random warm-up takes so many steps."""
         return self
 
+    @hook
     def at(self, updates: int) -> Actor:
         """The choice in force after so many updates, for one that begins late."""
         return self
 
+    @hook
     def export(self, actor: Any) -> tuple[Linear, ...] | None:
         """The layers of a network that is the whole policy; None if it cannot act by itself."""
         return actor.body.layers

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from reprise.core.agent import Agent, Proposals
-from reprise.core.networks import PARTS, Ensemble, Mlp, QNetwork, mapped_over, part_of
+from reprise.core.layers import Mlp
+from reprise.core.networks import Ensemble, QNetwork, ValueNetwork, begun, mapped_over
 from reprise.core.turns import HeadIds, in_turns
-from reprise.core.types import Spec, Transition
+from reprise.core.types import Spec, Transition, hook
 from reprise.core.values import Bounds, Representation, Scalar, Targets, backup, possible
 from reprise.io.errors import UserError, require
 
@@ -115,10 +115,12 @@ class Critic(ABC):
         values = jnp.where(targets.numbers == t.source, totals, targets.values)
         return targets._replace(values=network.possible(values, targets.numbers))
 
+    @hook
     def discounts(self, policies: int) -> Float[Array, "policies"]:
         """The discount at which each policy is judged."""
         return jnp.full(policies, self.discount)
 
+    @hook
     def staying(self, policies: int) -> Float[Array, "policies"]:
         """The chance that each policy, as it is judged, keeps control after a step."""
         return jnp.ones(policies)
@@ -133,24 +135,18 @@ class Critic(ABC):
     def init(self, key: Array, spec: Spec) -> Ensemble:
         """Networks that have learned nothing, each from weights of its own."""
         members = jax.random.split(key, self.ensemble)
-        return tuple(self._network(member, spec) for member in members)
+        return tuple(self.completed(self._network(member, spec)) for member in members)
+
+    @hook
+    def completed(self, network: QNetwork) -> ValueNetwork:
+        """A new network with whatever else this critic's networks know."""
+        return network
 
     def _network(self, key: Array, spec: Spec) -> QNetwork:
-        values, bounds = (self.values, self.other_values), self.bounds(spec)
-        width = values[0].width
-        sizes = (spec.obs + spec.action, *self.hidden)
-        last = width + (self.heads(spec) - 1) * values[1].width
-        body = Mlp((*sizes, last), key, self.layer_norm)
-        weight = body.layers[-1].weight
-        parts = [
-            representation.begin(weight[:, columns], part_of(bounds, part))
-            for representation, columns, part in zip(
-                values, (slice(0, width), slice(width, None)), PARTS, strict=True
-            )
-        ]
-        first = tuple(jnp.concatenate(both, axis=-1) for both in zip(*parts, strict=True))
-        spots = lambda net: (net.layers[-1].weight, net.layers[-1].bias)  # noqa: E731
-        return QNetwork(eqx.tree_at(spots, body, first), bounds, values)
+        values = self.values, self.other_values
+        last = values[0].width + (self.heads(spec) - 1) * values[1].width
+        sizes = (spec.obs + spec.action, *self.hidden, last)
+        return begun(Mlp(sizes, key, self.layer_norm), self.bounds(spec), values)
 
     def judge(
         self,
@@ -164,14 +160,17 @@ class Critic(ABC):
         return jnp.stack([critic.own(obs, actions, heads, each) for critic in critics])
 
     @property
+    @hook
     def assigns_heads(self) -> bool:
         """Whether some heads learn from some transitions only."""
         return False
 
+    @hook
     def assign_heads(self, key: Array, priors: int) -> HeadIds | None:
         """The priors whose heads learn from which rows of a batch; None: all from every row."""
         return None
 
+    @hook
     def loss(
         self, critics: Ensemble, t: Transition, targets: Targets, key: Array
     ) -> Float[Array, ""]:
@@ -182,6 +181,7 @@ class Critic(ABC):
         each = [net.losses(t.obs, t.action, wanted, targets.heads) for net in critics]
         return jnp.sum(targets.weights[None] * jnp.where(counts[None], jnp.stack(each), 0.0))
 
+    @hook
     def calibrate(self, critics: Ensemble, targets: Targets) -> Ensemble:
         """What the networks keep of a batch's targets besides what they learn from them."""
         return critics

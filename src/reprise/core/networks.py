@@ -1,116 +1,24 @@
-"""The networks. Every leaf is an array, so plain jax.jit, grad and vmap work without filters."""
+"""The value networks: which heads they have, and what each of them says."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int
 
-from reprise.core.types import LOG_STD_RANGE, Advice, Gaussian
+from reprise.core.layers import Mlp
 from reprise.core.values import Bounds, Representation, Scalar
 
 
-class Linear(eqx.Module):
-    """An affine map with Xavier-uniform weights and a zero bias."""
-
-    weight: Float[Array, "inputs outputs"]
-    bias: Float[Array, "outputs"]
-
-    def __init__(self, inputs: int, outputs: int, rng: np.random.Generator):
-        bound = np.sqrt(6.0 / (inputs + outputs))
-        self.weight = jnp.array(rng.uniform(-bound, bound, (inputs, outputs)), jnp.float32)
-        self.bias = jnp.zeros(outputs)
-
-    def __call__(self, x: Float[Array, "inputs"]) -> Float[Array, "outputs"]:
-        return x @ self.weight + self.bias
-
-
-@jax.custom_vjp
-def _normalized(
-    x: Float[Array, "n"], scale: Float[Array, "n"], shift: Float[Array, "n"]
-) -> Float[Array, "n"]:
-    return _normalize(x, scale, shift)[0]
-
-
-def _normalize(x: Array, scale: Array, shift: Array) -> tuple[Array, tuple[Array, Array, Array]]:
-    centered = x - x.mean()
-    precision = jax.lax.rsqrt((centered * centered).mean() + 1e-5)
-    standard = centered * precision
-    return standard * scale + shift, (standard, precision, scale)
-
-
-def _denormalize(
-    kept: tuple[Array, Array, Array], slope: Float[Array, "n"]
-) -> tuple[Array, Array, Array]:
-    standard, precision, scale = kept
-    inner = slope * scale
-    back = inner - inner.mean() - standard * (inner * standard).mean()
-    return precision * back, slope * standard, slope
-
-
-_normalized.defvjp(_normalize, _denormalize)
-
-
-class LayerNorm(eqx.Module):
-    """Layer normalization with its derivative written out, which takes fewer passes over the data.
-
-    How much it saves is in docs/performance.md.
-    """
-
-    weight: Float[Array, "n"]
-    bias: Float[Array, "n"]
-
-    def __init__(self, size: int):
-        self.weight, self.bias = jnp.ones(size), jnp.zeros(size)
-
-    def __call__(self, x: Float[Array, "n"]) -> Float[Array, "n"]:
-        return _normalized(x, self.weight, self.bias)
-
-
-class Mlp(eqx.Module):
-    """A ReLU network, with layer normalization before each activation if asked for."""
-
-    layers: tuple[Linear, ...]
-    norms: tuple[LayerNorm, ...]
-
-    def __init__(self, sizes: Sequence[int], key: Array, layer_norm: bool = False):
-        # NumPy draws the weights: JAX compiles its generator anew for each shape, which takes
-        # longer than the first thousand updates.
-        rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
-        self.layers = tuple(Linear(i, o, rng) for i, o in pairwise(sizes))
-        self.norms = tuple(LayerNorm(size) for size in sizes[1:-1]) if layer_norm else ()
-
-    def __call__(self, x: Float[Array, "inputs"]) -> Float[Array, "outputs"]:
-        return self.layers[-1](self.hidden(x))
-
-    def hidden(self, x: Float[Array, "inputs"]) -> Float[Array, "width"]:
-        """What the last layer sees."""
-        for depth, layer in enumerate(self.layers[:-1]):
-            x = layer(x)
-            x = jax.nn.relu(self.norms[depth](x) if self.norms else x)
-        return x
-
-
-class GaussianPolicy(eqx.Module):
-    """The task policy of SAC: it is given the priors' advice and ignores it."""
-
-    body: Mlp
-
-    def __call__(self, obs: Float[Array, "obs"], advice: Advice) -> Gaussian:
-        mean, log_std = jnp.split(self.body(obs), 2)
-        return Gaussian(mean, jnp.clip(log_std, *LOG_STD_RANGE))
-
-
-class QNetwork(eqx.Module):
-    """Q_theta: S x A -> R^(1+K), one value per policy that is evaluated.
+class ValueNetwork(eqx.Module):
+    """Q_theta: S x A -> R^(1+K): a trunk, and heads that say values within bounds.
 
     Where only some heads are asked for, head 0 is always the first of them.
     """
@@ -123,11 +31,13 @@ class QNetwork(eqx.Module):
     )
     """How head 0 says what its value is, and how the others do."""
 
+    @abstractmethod
     def __call__(
         self, obs: Float[Array, "obs"], action: Float[Array, "action"]
     ) -> Float[Array, "heads"]:
-        return self._read(*self._outputs(obs, action), self.bounds_of())
+        """Q(s, a), a value for each policy that is evaluated."""
 
+    @abstractmethod
     def own(
         self,
         obs: Float[Array, "obs"],
@@ -137,17 +47,18 @@ class QNetwork(eqx.Module):
     ) -> Float[Array, "n"]:
         """Q^v(s, a_v) for these heads v, or the first n; one head judges everybody.
 
-        Nobody who compares values is told an impossible one.
+        The values are clipped to the bounds, so that they can be compared.
         """
-        if self.heads == 1:
-            return each(lambda action: self.possible(self(obs, action))[0])(actions)
-        inner = each(lambda action: self.body.hidden(jnp.concatenate([obs, action])))(actions)
-        weight, bias = self._last(slice(len(actions) - 1) if heads is None else heads[1:] - 1)
-        others = jnp.einsum("ni,inw->nw", inner[1:], weight) + bias
-        known = jnp.arange(len(actions)) if heads is None else heads
-        return self.possible(
-            self._read(self._leading(inner[0]), others, self.bounds_of(known)), known
-        )
+
+    @abstractmethod
+    def leading(self) -> ValueNetwork:
+        """The same network for whoever asks for head 0 alone."""
+
+    def every(
+        self, obs: Float[Array, "obs"], action: Float[Array, "action"]
+    ) -> Float[Array, "heads"]:
+        """What every head says."""
+        return self._read(*self._outputs(obs, action), self.bounds_of())
 
     def losses(
         self,
@@ -208,6 +119,32 @@ class QNetwork(eqx.Module):
         first, width = self.values[0].width, self.values[1].width
         return 1 + (len(self.body.layers[-1].bias) - first) // width
 
+
+class QNetwork(ValueNetwork):
+    """One value per policy that is evaluated, each from a head of its own."""
+
+    def __call__(
+        self, obs: Float[Array, "obs"], action: Float[Array, "action"]
+    ) -> Float[Array, "heads"]:
+        return self.every(obs, action)
+
+    def own(
+        self,
+        obs: Float[Array, "obs"],
+        actions: Float[Array, "n action"],
+        heads: Int[Array, "n"] | None = None,
+        each: Callable[..., Any] = jax.vmap,
+    ) -> Float[Array, "n"]:
+        if self.heads == 1:
+            return each(lambda action: self.possible(self(obs, action))[0])(actions)
+        inner = each(lambda action: self.body.hidden(jnp.concatenate([obs, action])))(actions)
+        weight, bias = self._last(slice(len(actions) - 1) if heads is None else heads[1:] - 1)
+        others = jnp.einsum("ni,inw->nw", inner[1:], weight) + bias
+        known = jnp.arange(len(actions)) if heads is None else heads
+        return self.possible(
+            self._read(self._leading(inner[0]), others, self.bounds_of(known)), known
+        )
+
     def leading(self) -> QNetwork:
         """The same network with head 0 alone, which spares a product with the other heads."""
         *lower, last = self.body.layers
@@ -230,7 +167,23 @@ def part_of(bounds: Bounds | None, part: slice) -> Bounds | None:
     return jax.tree.map(lambda bound: bound[part], bounds)
 
 
-Ensemble = tuple[QNetwork, ...]
+def begun(
+    body: Mlp, bounds: Bounds | None, values: tuple[Representation, Representation]
+) -> QNetwork:
+    """A network whose last layer says what its representations say before anything is learned."""
+    weight, width = body.layers[-1].weight, values[0].width
+    parts = [
+        representation.begin(weight[:, columns], part_of(bounds, part))
+        for representation, columns, part in zip(
+            values, (slice(0, width), slice(width, None)), PARTS, strict=True
+        )
+    ]
+    first = tuple(jnp.concatenate(both, axis=-1) for both in zip(*parts, strict=True))
+    spots = lambda net: (net.layers[-1].weight, net.layers[-1].bias)  # noqa: E731
+    return QNetwork(eqx.tree_at(spots, body, first), bounds, values)
+
+
+Ensemble = tuple[ValueNetwork, ...]
 """Networks side by side, each with arrays of its own: to cut a member out of a stack is a copy."""
 
 

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from reprise.core.agent import Agent, Plan, Proposals
 from reprise.core.replay import ReplayBuffer
-from reprise.core.types import PyTree, Spec, Transition
+from reprise.core.types import PyTree, Spec, Transition, hook
 from reprise.io.errors import UserError, require
 
 Judge = Callable[[int], Float[Array, "samples ensemble policies"]]
@@ -58,14 +58,17 @@ class Planner(ABC):
     compares_values: bool = False
     """Whether it weighs policies against each other by value (and so needs rewards >= 0)."""
 
+    @hook
     def sized(self, hidden: tuple[int, ...]) -> Planner:
         """The same choice with networks of these widths, if it has any."""
         return self
 
+    @hook
     def doubting(self, correction: float) -> Planner:
         """The same choice, in doubt of promises that are not kept, if it weighs any."""
         return self
 
+    @hook
     def init(self, key: Array, spec: Spec) -> PyTree:
         """Parameters of a learned planner."""
         return ()
@@ -74,10 +77,12 @@ class Planner(ABC):
     def select(self, agent: Agent, plan: Plan, scene: Scene, key: Array) -> Plan:
         """The plan for this step; the policy it names must be a valid one."""
 
+    @hook
     def draw(self, replay: ReplayBuffer, count: int, seed: tuple[int, ...]) -> PyTree:
         """What a learned planner wants from the buffer at an update, besides the batch."""
         return ()
 
+    @hook
     def update(self, agent: Agent, lesson: Lesson, key: Array) -> PyTree:
         """One learning step of a learned planner."""
         return agent.planner

@@ -142,7 +142,9 @@ class ReplayBuffer:
     It owns one random generator, whose state is plain JSON.
     """
 
-    def __init__(self, capacity: int, example: PyTree, seed: int, read: PyTree | None = None):
+    def __init__(
+        self, capacity: int, example: PyTree, seed: int, read: PyTree | None = None
+    ) -> None:
         if read is None:
             read = jax.tree.map(lambda leaf: True, example)
         self._layout, widths = arrange(example, read)

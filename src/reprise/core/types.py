@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +13,18 @@ from jaxtyping import Array, Bool, Float, Int
 LOG_STD_RANGE = (-10.0, 2.0)
 EDGE = 1.0 - 1e-6
 """The largest action with a finite mean before the tanh."""
+
+
+Hook = TypeVar("Hook", bound=Callable[..., Any])
+
+
+def hook(method: Hook) -> Hook:
+    """Marks a method that a subclass may replace; every other one is abstract or final.
+
+    What it does by itself suits those who do not care.
+    """
+    setattr(method, "is_hook", True)  # noqa: B010
+    return method
 
 
 class Spec(NamedTuple):

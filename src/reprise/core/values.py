@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from reprise.core.types import hook
 from reprise.io.errors import UserError
 
 
@@ -69,6 +70,7 @@ class Representation(ABC):
     def width(self) -> int:
         """Outputs per value."""
 
+    @hook
     def begin(
         self, weight: Float[Array, "inputs outputs"], bounds: Bounds | None
     ) -> tuple[Float[Array, "inputs outputs"], Float[Array, "outputs"]]:

@@ -16,7 +16,7 @@ from reprise.core.actor import Actor
 from reprise.core.agent import Agent, Plan, Proposals
 from reprise.core.critic import Critic
 from reprise.core.method import Method
-from reprise.core.networks import Ensemble, ensemble_values
+from reprise.core.networks import Ensemble, QNetwork, ensemble_values
 from reprise.core.planner import Planner, Scene
 from reprise.core.types import Spec, Transition
 from reprise.core.values import Scalar, Targets
@@ -58,15 +58,11 @@ class MixtureCritic(Critic):
         """Not policies but guesses: the posterior of one value."""
         return self.members if self.keep is None else 1
 
-    def init(self, key: Array, spec: Spec) -> Ensemble:
-        """Twins, each with a posterior."""
+    def completed(self, network: QNetwork) -> PosteriorNetwork:
+        """The same with a posterior."""
         # An array for each: update donates its input and one buffer cannot be donated twice.
-        return tuple(
-            PosteriorNetwork(
-                twin.body, twin.bounds, twin.values, jnp.ones(()), self.keep, self.members
-            )
-            for twin in super().init(key, spec)
-        )
+        parts = network.body, network.bounds, network.values
+        return PosteriorNetwork(*parts, jnp.ones(()), self.keep, self.members)
 
     def outlook(self, agent: Agent, t: Transition, following: Proposals, key: Array) -> Targets:
         """min_j Qbar_j(s', a*), a* = argmax_v min_j Q_j(s', a_v), no dropout."""

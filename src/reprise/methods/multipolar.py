@@ -12,8 +12,8 @@ from jaxtyping import Array, Float
 
 from reprise.core.actor import Actor, soft_loss
 from reprise.core.agent import Agent
+from reprise.core.layers import Linear, Mlp
 from reprise.core.method import Method
-from reprise.core.networks import Linear, Mlp
 from reprise.core.types import LOG_STD_RANGE, Advice, Gaussian, Spec, Transition
 
 START = 0.01

@@ -11,11 +11,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from reprise.core.networks import QNetwork
+from reprise.core.networks import ValueNetwork
 from reprise.core.types import Transition
 
 
-class PosteriorNetwork(QNetwork):
+class PosteriorNetwork(ValueNetwork):
     """Q with a posterior: several heads on one trunk, or one head under dropout masks."""
 
     variance: Float[Array, ""] = field(default_factory=lambda: jnp.ones(()))
@@ -27,7 +27,7 @@ class PosteriorNetwork(QNetwork):
         self, obs: Float[Array, "obs"], action: Float[Array, "action"]
     ) -> Float[Array, "1"]:
         """The mean of the heads; no dropout."""
-        return super().__call__(obs, action).mean(keepdims=True)
+        return self.every(obs, action).mean(keepdims=True)
 
     def own(
         self,
@@ -48,7 +48,7 @@ class PosteriorNetwork(QNetwork):
     ) -> Float[Array, "draws"]:
         """The posterior of Q(s, a): every head, or one value for each of so many masks."""
         if self.keep is None:
-            return super().__call__(obs, action)
+            return self.every(obs, action)
         x = jnp.concatenate([obs, action])
         return jax.vmap(lambda k: self._masked(x, k)[0])(jax.random.split(key, masks))
 

@@ -12,7 +12,7 @@ import optax
 from jaxtyping import Array, Bool, Float, Int
 
 from reprise.core.agent import flat_adam
-from reprise.core.networks import Mlp
+from reprise.core.layers import Mlp
 from reprise.core.planner import Lesson
 from reprise.core.types import PyTree
 

@@ -72,7 +72,7 @@ def _found(folders: Sequence[Path]) -> Iterator[tuple[Path, os.stat_result]]:
 class Watch:
     """The newest content, made again only if a file has changed since."""
 
-    def __init__(self, subject: Subject):
+    def __init__(self, subject: Subject) -> None:
         self._subject, self._lock = subject, threading.Lock()
         self._made: Made | None = None
 
@@ -94,7 +94,7 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, watch: Watch, port: int = 0):
+    def __init__(self, watch: Watch, port: int = 0) -> None:
         super().__init__((HOST, port), _Handler)
         self.watch, self.token = watch, secrets.token_urlsafe(16)
         names = (HOST, "localhost")

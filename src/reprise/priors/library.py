@@ -17,7 +17,7 @@ from reprise.priors.prior import Foreign, PriorRecord
 class Priors:
     """Frozen policies, asked together: observations (n, obs) -> Advice (n, priors)."""
 
-    def __init__(self, policies: Sequence[Policy | Foreign] = (), refs: Sequence[str] = ()):
+    def __init__(self, policies: Sequence[Policy | Foreign] = (), refs: Sequence[str] = ()) -> None:
         self.policies = tuple(policies)
         self.names = tuple(policy.card.name for policy in policies)
         refs = refs or [""] * len(self.policies)

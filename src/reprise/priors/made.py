@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from reprise.core.networks import Linear
+from reprise.core.layers import Linear
 from reprise.io.errors import UserError
 from reprise.priors.formats.own import Policy
 from reprise.priors.library import Priors

@@ -121,7 +121,7 @@ def _moved(ref: str, suite: Path) -> str:
 class Manifest:
     """`manifest.json`: where, when and with which versions a run was made."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path) -> None:
         self._path = folder / "manifest.json"
         self.record = files.read_json(self._path) if self._path.exists() else {}
 

@@ -53,7 +53,7 @@ class Learner:
         seed: int = 0,
         preset: Preset = "small",
         trust_code: bool = False,
-    ):
+    ) -> None:
         self.task = as_task(task)
         refs = [priors] if isinstance(priors, str) else priors
         if not isinstance(refs, Priors):

@@ -38,7 +38,7 @@ def cell(value: Any) -> Any:
 class Table:
     """A CSV file with a header, appended row by row."""
 
-    def __init__(self, path: Path, columns: Sequence[str]):
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
         self.path, self.columns = path, tuple(columns)
         if not path.exists():
             files.write_text(path, self._line(self.columns))
@@ -85,7 +85,7 @@ class Table:
 class Recorder:
     """The tables of a run folder, and the same numbers for TensorBoard."""
 
-    def __init__(self, folder: Path, run: Run, loop: Loop, tensorboard: bool):
+    def __init__(self, folder: Path, run: Run, loop: Loop, tensorboard: bool) -> None:
         names, mishaps = run.policies, loop.arena.mishaps
         self._names = (*names, "start")  # the predecessor of an episode's first selection
         self._step_of_next_track, self._helped = 0, 0

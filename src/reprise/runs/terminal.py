@@ -51,7 +51,7 @@ def waiting(label: str, whole: float | None = None) -> Generator[Callable[..., N
 class ProgressLine:
     """Step, steps per second, success, who is acting, time left."""
 
-    def __init__(self, run: Run, goal: int, label: str = ""):
+    def __init__(self, run: Run, goal: int, label: str = "") -> None:
         self._run, self._goal, self._label = run, goal, label or f"{run.name} {run.task}"
         self._success, self._clock, self._step = "-", time.perf_counter(), 0
         self._console = console(stderr=True)
@@ -109,7 +109,7 @@ class ProgressLine:
 class PartsLine:
     """Some measurements one after another: which one it is, and how far all have come."""
 
-    def __init__(self, label: str, parts: int):
+    def __init__(self, label: str, parts: int) -> None:
         self._label, self._over = label, 0
         self._bar: Progress | None = None
         screen = console(stderr=True)
@@ -140,7 +140,7 @@ class PartsLine:
 class CountLine:
     """Many runs: how many are over, and what just happened."""
 
-    def __init__(self, label: str, goal: int, over: int):
+    def __init__(self, label: str, goal: int, over: int) -> None:
         self._label, self._goal, self._over = label, goal, over
         self._console = console(stderr=True)
         self._bar: Progress | None = None

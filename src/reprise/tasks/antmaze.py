@@ -57,7 +57,7 @@ class AntMaze(gym.Env[np.ndarray, np.ndarray]):
     anywhere, turned anyhow and already moving; earn more the faster the ant gets nearer.
     """
 
-    def __init__(self, rows: tuple[str, ...], corner: tuple[int, int] | None = None):
+    def __init__(self, rows: tuple[str, ...], corner: tuple[int, int] | None = None) -> None:
         self._rows, self._dense = rows, corner is not None
         self._goal = CELL * (np.asarray(corner, np.float64) if corner else center(rows, "g"))
         self._ant = build_ant(rows)

@@ -57,7 +57,7 @@ class MetaWorld(gym.Env[np.ndarray, np.ndarray]):
     The simulator is built by the first reset, so that listing the tasks costs nothing.
     """
 
-    def __init__(self, name: str, sparse: bool = False):
+    def __init__(self, name: str, sparse: bool = False) -> None:
         self._name, self._sparse = name, sparse
         self._sawyer: Any = None
         self.action_space = spaces.Box(-1.0, 1.0, (ACTION,), np.float32)

@@ -87,7 +87,7 @@ def _model(path: str) -> Any:
 class Windows(dict[str, np.ndarray]):
     """Where named things are: windows into the physics, each opened once."""
 
-    def __init__(self, find: Callable[[str], Any]):
+    def __init__(self, find: Callable[[str], Any]) -> None:
         super().__init__()
         self._find = find
 

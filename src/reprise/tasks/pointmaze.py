@@ -54,7 +54,7 @@ class PointMaze(gym.Env[np.ndarray, np.ndarray]):
 
     def __init__(
         self, rows: tuple[str, ...], physics_steps: int = 2, corner: tuple[int, int] | None = None
-    ):
+    ) -> None:
         self._rows, self._dense = rows, corner is not None
         self._maze = build_maze(rows, physics_steps)
         reach = len(rows) / 2 - 1.5

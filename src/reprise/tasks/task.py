@@ -110,7 +110,7 @@ class Arena:
         name: str,
         mishaps: tuple[str, ...] = (),
         repeat: int = 1,
-    ):
+    ) -> None:
         self._env, self._horizon, self.name, self.mishaps = env, horizon, name, mishaps
         self.repeat = repeat
         self._low, self._high = action_bounds(env, name)

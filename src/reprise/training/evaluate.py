@@ -48,7 +48,7 @@ class Stage:
     Every episode begins with a seeded reset, which leaves nothing of what was played before.
     """
 
-    def __init__(self, task: Task):
+    def __init__(self, task: Task) -> None:
         self._task, self._kept = task, list[Arena]()
 
     def arenas(self, count: int) -> list[Arena]:

@@ -17,7 +17,7 @@ class Keys:
 
     BLOCK = 1024
 
-    def __init__(self, seed: int, count: int, purpose: int = 0):
+    def __init__(self, seed: int, count: int, purpose: int = 0) -> None:
         self._root, self._block = jax.random.fold_in(jax.random.key(seed), purpose), -1
         self._count, self._rows = count, np.empty((0, count, 2), np.uint32)
 
@@ -43,7 +43,7 @@ class Noise:
     STREAM = 2**31 - 1
     """Sets them apart from the keys of the same seed, whose purposes count from 0."""
 
-    def __init__(self, seed: int, *shapes: tuple[int, ...], purpose: int = 0):
+    def __init__(self, seed: int, *shapes: tuple[int, ...], purpose: int = 0) -> None:
         self._root = jax.random.fold_in(jax.random.key(seed), self.STREAM - purpose)
         self._shapes, self._ends = shapes, [0, *accumulate(prod(shape) for shape in shapes)]
         self._steps, self._block = max(1, self.BLOCK // max(1, self._ends[-1])), -1

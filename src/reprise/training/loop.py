@@ -89,7 +89,7 @@ class Training:
         steps: int,
         seed: int = 0,
         schedule: Schedule | None = None,
-    ):
+    ) -> None:
         self.method, self.task, self.steps, self.seed = method, task, steps, seed
         self.schedule, self.priors = schedule or Schedule(), priors or Priors()
         self.arena = arena = task.repeated(self.schedule.action_repeat).open()

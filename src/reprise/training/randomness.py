@@ -32,7 +32,7 @@ ACTING, LEARNING_FROM = 0, 1
 class Chances:
     """All that is random in a run on the JAX side: the seed and a count decide it alone."""
 
-    def __init__(self, method: Method, spec: Spec, batch: int, seed: int):
+    def __init__(self, method: Method, spec: Spec, batch: int, seed: int) -> None:
         speakers = spec.policies if method.stochastic_priors else 1
         one = speakers, spec.action
         self._acting = Noise(seed, one, purpose=ACTING), Keys(seed, DECIDING, ACTING)

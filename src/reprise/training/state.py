@@ -31,7 +31,7 @@ class Extremes:
     ROOM = 0.25
     """How much further than what was seen values may go, relative to its range."""
 
-    def __init__(self, discounts: np.ndarray):
+    def __init__(self, discounts: np.ndarray) -> None:
         self.discounts = discounts
         self.running = np.zeros_like(discounts)
         """The discounted sum of the rewards of this episode so far, the latest counting whole."""
@@ -78,7 +78,7 @@ class Interval(NamedTuple):
 class Tally:
     """Sums since the last report, as arrays so that a checkpoint can hold them."""
 
-    def __init__(self, policies: int, mishaps: tuple[str, ...] = ()):
+    def __init__(self, policies: int, mishaps: tuple[str, ...] = ()) -> None:
         self.mishaps = dict.fromkeys(mishaps, 0)
         """Accidents of each kind."""
         self.use = np.zeros(policies, np.int64)

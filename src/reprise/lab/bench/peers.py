@@ -19,7 +19,7 @@ from reprise.methods import prepare
 class Sizes(gym.Env[np.ndarray, np.ndarray]):
     """An environment of the right sizes that is never played."""
 
-    def __init__(self, obs: int, action: int):
+    def __init__(self, obs: int, action: int) -> None:
         self.observation_space = spaces.Box(-np.inf, np.inf, (obs,), np.float32)
         self.action_space = spaces.Box(-1.0, 1.0, (action,), np.float32)
 

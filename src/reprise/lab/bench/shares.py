@@ -43,7 +43,7 @@ WATCHED: tuple[tuple[Any, str, str], ...] = (
 class Stopwatch:
     """Sums up the time inside what it watches."""
 
-    def __init__(self, clock: Clock = time.perf_counter):
+    def __init__(self, clock: Clock = time.perf_counter) -> None:
         self.clock, self.seconds, self._inside = clock, dict[str, float](), False
 
     def watch(self, function: Callable[..., Any], share: str) -> Callable[..., Any]:

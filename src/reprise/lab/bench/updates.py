@@ -40,7 +40,7 @@ class Workload(NamedTuple):
 class Learning:
     """Somebody who learns from random transitions; called, it plays a turn."""
 
-    def __init__(self, method: Method, spec: Spec, batch: int, updates: int):
+    def __init__(self, method: Method, spec: Spec, batch: int, updates: int) -> None:
         self.method, self.batch, self.updates, self.done = method, batch, updates, 0
         self.agent = FlatAgent.of(method.init(jax.random.key(0), spec))
         self.replay = filled(spec, method)

@@ -13,7 +13,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float
 
-from reprise.core.networks import Mlp
+from reprise.core.layers import Mlp
 from reprise.core.types import Gaussian
 from reprise.priors import Card, Policy
 from reprise.tasks import Task

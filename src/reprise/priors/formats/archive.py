@@ -28,7 +28,7 @@ BROKEN = (
 class Archive:
     """An archive in memory: all members are checked first, then read one by one."""
 
-    def __init__(self, data: bytes, origin: str):
+    def __init__(self, data: bytes, origin: str) -> None:
         self.origin = origin
         # `zipfile` parses every entry at once, so they are counted before it may begin.
         if data.count(ENTRY) > MOST_ENTRIES:

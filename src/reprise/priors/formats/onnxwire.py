@@ -51,7 +51,7 @@ def look(data: bytes, origin: str) -> None:
 class _Walk:
     """Goes over nested messages and counts their fields."""
 
-    def __init__(self, data: bytes, origin: str):
+    def __init__(self, data: bytes, origin: str) -> None:
         self.data, self.origin, self.parts = data, origin, 0
 
     def refused(self, rule: str) -> PolicyFileError:

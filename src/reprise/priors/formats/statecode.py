@@ -56,7 +56,7 @@ def follow(code: bytes, origin: str) -> dict[str, Tensor]:
 class _Machine:
     """A stack, marks on it, a memory, and a place in the code."""
 
-    def __init__(self, code: bytes, origin: str):
+    def __init__(self, code: bytes, origin: str) -> None:
         self.code, self.origin, self.at = code, origin, 0
         self.stack: list[Any] = []
         self.marks: list[int] = []

@@ -18,7 +18,7 @@ LARGEST_CODE = 2**18
 class StateDict:
     """The named float32 arrays of a state dict, each read when it is asked for."""
 
-    def __init__(self, data: bytes, origin: str):
+    def __init__(self, data: bytes, origin: str) -> None:
         self.origin = origin
         self._archive = Archive(data, origin)
         found = [name for name in self._archive.names if name.endswith(f"/{CODE}")]

@@ -21,7 +21,7 @@ class Cluster(Workers):
     All its machines must see the suite's folder under the same path.
     """
 
-    def __init__(self, address: str, places: int | None = None):
+    def __init__(self, address: str, places: int | None = None) -> None:
         self._ray = ray = connect(address, places)
         # A cluster that grows on demand may have no core before the first run asks for one.
         self.places = places or max(1, int(ray.cluster_resources().get("CPU", 0)))

@@ -74,7 +74,7 @@ def launch(
 class Launch:
     """The runs of a launch and where each of them stands."""
 
-    def __init__(self, jobs: Sequence[Job], workers: Workers, tell: Tell, plan: Plan):
+    def __init__(self, jobs: Sequence[Job], workers: Workers, tell: Tell, plan: Plan) -> None:
         self._jobs = {job.name: job for job in jobs}
         self._workers, self._tell, self._order = workers, tell, plan.order
         self._end = None if plan.hours is None else time.monotonic() + 3_600 * plan.hours

@@ -40,7 +40,7 @@ class Workers(ABC):
 class Processes(Workers):
     """One process of one thread per run: a crash is that run's alone."""
 
-    def __init__(self, places: int):
+    def __init__(self, places: int) -> None:
         self.places = places
         self._spawn = multiprocessing.get_context("spawn")
         self._running: dict[str, SpawnProcess] = {}

@@ -24,7 +24,14 @@ from reprise.tasks import Task, find
 from reprise.training import value_accuracy as module
 from reprise.training.evaluate import Stage
 from reprise.training.state import Loop, begin
-from reprise.training.value_accuracy import Start, accuracy, due, enough, moments, monte_carlo
+from reprise.training.value_accuracy import (
+    Moments,
+    Start,
+    accuracy,
+    moments,
+    monte_carlo,
+    rollout_length,
+)
 from test_resume import Enough, cut_at
 from toys import BRISK, Line, leaves, line, outputs, policy, priors, small
 
@@ -99,7 +106,11 @@ def test_a_simulator_that_gives_up_stops_the_rollout_and_nothing_else() -> None:
 
 def test_the_rewards_that_a_rollout_leaves_out_hardly_weigh() -> None:
     for discount in (0.5, 0.83, 0.99):
-        assert discount ** enough(discount) <= module.TAIL < discount ** (enough(discount) - 1)
+        assert (
+            discount ** rollout_length(discount)
+            <= module.TAIL
+            < discount ** (rollout_length(discount) - 1)
+        )
 
 
 def test_meta_world_goes_on_beyond_its_time_limit() -> None:
@@ -239,8 +250,8 @@ def test_every_interval_has_its_states_and_every_state_all_heads(compared: Path)
         "task": "0.99", "left": f"{HybridCritic(horizon=7).gbar:.6g}",
         "right": f"{HybridCritic(horizon=7).gbar:.6g}",
     }  # fmt: skip
-    assert all(due(step, 4, OFTEN) for step in wanted)
-    assert not any(due(step, 4, BRISK) for step in wanted)
+    assert all(step in Moments(4, OFTEN) for step in wanted)
+    assert not any(step in Moments(4, BRISK) for step in wanted)
 
 
 @pytest.mark.parametrize("step", [50, 150, 237])

@@ -26,7 +26,7 @@ from reprise.priors import Foreign, Priors
 from reprise.runs import checkpoint, recipe
 from reprise.runs.judge import judge
 from reprise.training.loop import Progress, Training, train
-from reprise.training.randomness import read
+from reprise.training.randomness import columns_read
 from toys import BRISK, act, line, priors, raw, same, small, update
 
 PLAIN = {"plain smec": METHODS["smec"], "plain scratch": METHODS["scratch"]}
@@ -51,7 +51,9 @@ def build(name: str) -> Method:
         method.critic, values=Categorical(16), other_values=Categorical(16), bounded=True,
         reward_range=(0.0, 1.0),
     )  # fmt: skip
-    return replace(method, critic=critic, imitation=0.4, planner=method.planner.doubting(1.0))
+    return replace(
+        method, critic=critic, imitation=0.4, planner=method.planner.with_correction(1.0)
+    )
 
 
 SCHEDULE = replace(BRISK, success_share=0.5, updates_per_step=1.5)
@@ -227,14 +229,14 @@ def test_an_update_depends_on_nothing_that_is_not_sampled(
 ) -> None:
     method, loop = build(name), straight(name).last.loop
     rows = loop.replay.rows(STEPS - BRISK.batch, STEPS)
-    if steps > 1 and method.critic.looks_far:
+    if steps > 1 and method.critic.heads_are_policies:
         other = 1 if getattr(method.critic, "handback", False) else steps
         critic = replace(method.critic, n_step=steps, other_n_step=other)
         numbers = np.arange(STEPS - BRISK.batch, STEPS)
         followed = windows.ahead(loop.replay, numbers, steps, other)
         method, rows = replace(method, critic=critic), rows._replace(ahead=followed)
     drawn = method.planner.draw(loop.replay, BRISK.batch, (0, 0))
-    wanted = read(method, jax.tree.map(lambda column: column[0], rows._replace(ahead=None)))
+    wanted = columns_read(method, jax.tree.map(lambda column: column[0], rows._replace(ahead=None)))
     wanted = wanted._replace(ahead=jax.tree.map(lambda column: True, rows.ahead))
 
     def spoil(column: np.ndarray, kept: bool) -> np.ndarray:

@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from reprise.core.agent import Plan, Proposals
 from reprise.core.critic import SoftCritic
 from reprise.core.method import Method
-from reprise.core.planner import Choice, Scene, TaskPolicy, Uniform, ValueGuided, every, ucb_bonus
+from reprise.core.planner import (
+    Choice,
+    Scene,
+    TaskPolicy,
+    Uniform,
+    ValueGuided,
+    renew_every,
+    ucb_bonus,
+)
 from reprise.core.types import Spec
 from reprise.methods.smec import smec
 from reprise.training.loop import train
@@ -37,7 +45,7 @@ def test_a_commitment_lasts_h_steps_unless_the_episode_ends(
         blank = jnp.zeros(3)
         return Choice(jnp.int32(1), blank, blank)
 
-    step = jax.jit(lambda plan: every(commit, plan, scene(), choose).tick())
+    step = jax.jit(lambda plan: renew_every(commit, plan, scene(), choose).tick())
     for length in lengths:
         plan = plan.begin()
         for t in range(length):

@@ -86,7 +86,7 @@ def test_a_value_below_zero_does_not_gain_by_doubt() -> None:
 def test_only_planners_that_weigh_promises_doubt_them() -> None:
     with pytest.raises(UserError, match=r"correction is 1\.5"):
         ValueGuided(correction=1.5)
-    assert TaskPolicy().doubting(1.0) == TaskPolicy()
+    assert TaskPolicy().with_correction(1.0) == TaskPolicy()
     for name in METHODS | ABLATIONS:
         planner = prepare(name, find("pointmaze/medium")).method.planner
         assert getattr(planner, "correction", 0.0) == 0.0
@@ -116,7 +116,7 @@ def going(agent: Agent, mean: float) -> Agent:
 def test_priors_come_back_when_the_task_policy_breaks(correction: float) -> None:
     """Its values stay as they were: only what it earns says that something is wrong."""
     method: Method = replace(small(smec(10, 0.0)), learning_rate=1e-9)
-    method = replace(method, planner=method.planner.doubting(correction))
+    method = replace(method, planner=method.planner.with_correction(correction))
 
     schedule = replace(reporting(3_000, warmup=0, learning_starts=2_999), log_every=300)
     shares: list[float] = []

@@ -62,7 +62,7 @@ def line(horizon: int = 30, **options: Any) -> Task:
 def small(method: Method) -> Method:
     """The same method with tiny networks."""
     critic, actor = replace(method.critic, hidden=HIDDEN), replace(method.actor, hidden=HIDDEN)
-    return replace(method, critic=critic, actor=actor, planner=method.planner.sized(HIDDEN))
+    return replace(method, critic=critic, actor=actor, planner=method.planner.with_hidden(HIDDEN))
 
 
 def policy(name: str, seed: int, obs: int = 2, action: int = 1) -> Policy:

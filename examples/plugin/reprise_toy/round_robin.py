@@ -7,7 +7,7 @@ from jaxtyping import Array
 
 from reprise.core.agent import Agent, Plan
 from reprise.core.method import Method
-from reprise.core.planner import Choice, Planner, Scene, every
+from reprise.core.planner import Choice, Planner, Scene, renew_every
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class RoundRobin(Planner):
             nothing = jnp.full(valid.size, jnp.nan)
             return Choice(following[first].astype(jnp.int32), nothing, nothing)
 
-        return every(self.commit, plan, scene, choose)
+        return renew_every(self.commit, plan, scene, choose)
 
 
 def method(h: int, c: float) -> Method:

@@ -36,7 +36,7 @@ class Agent(eqx.Module):
         return jnp.exp(self.log_alpha)
 
 
-def within(agent: Agent, bounds: Bounds) -> Agent:
+def with_bounds(agent: Agent, bounds: Bounds) -> Agent:
     """The same agent, whose values have other bounds."""
 
     def bounded(critics: Ensemble) -> Ensemble:
@@ -53,10 +53,10 @@ def flat_adam(rate: float) -> optax.GradientTransformation:
 
 
 MEMORY = 0.1
-"""How much the last time counts in the running means of what was promised and kept."""
+"""The weight of the latest value in the running means of promised and earned rewards."""
 
 TRIFLE = 1e-3
-"""Promises as small as this are believed."""
+"""Added to both sides of a ratio of promises, so that tiny ones count as kept."""
 
 
 class Plan(NamedTuple):

@@ -55,16 +55,16 @@ class Critic(ABC):
     uses_advice: ClassVar[bool] = False
     """Whether its targets depend on what the priors say in s'."""
     separable: ClassVar[bool] = False
-    """Whether it knows the target of some heads without those of the others."""
-    looks_far: ClassVar[bool] = True
-    """Whether its heads are policies, which can be judged by several of their own steps."""
+    """Whether the target of one head can be computed without those of the others."""
+    heads_are_policies: ClassVar[bool] = True
+    """Whether each head is the value of a policy, so that targets of several steps make sense."""
 
     def __post_init__(self) -> None:
         require(self, "between 0 and 1", "discount")
         require(self, "positive", "ensemble", "hidden", "n_step", "other_n_step")
         if self.reward_range and not self.reward_range[0] < self.reward_range[1]:
             raise UserError(f"reward-range is {self.reward_range}; the first must be the smaller")
-        if self.looks_ahead and not self.looks_far:
+        if self.looks_ahead and not self.heads_are_policies:
             raise UserError("n-step must be 1: these heads are not policies")
         if self.bounded and self.entropy_backup:
             raise UserError("entropy-backup leads out of the bounds; add --critic.no-bounded")
@@ -183,7 +183,7 @@ class Critic(ABC):
 
     @hook
     def calibrate(self, critics: Ensemble, targets: Targets) -> Ensemble:
-        """What the networks keep of a batch's targets besides what they learn from them."""
+        """The networks with any statistics of the targets that they keep brought up to date."""
         return critics
 
     def entropy_bonus(self, agent: Agent, following: Proposals) -> Float[Array, ""]:

@@ -17,7 +17,7 @@ from reprise.core.types import PyTree, Spec, Transition, hook
 from reprise.io.errors import UserError, require
 
 Judge = Callable[[int], Float[Array, "samples ensemble policies"]]
-"""Values of every policy's own action in the current state, for some samples of it."""
+"""How many samples of each policy's action -> the values of those actions in this state."""
 
 
 class Scene(NamedTuple):
@@ -59,13 +59,13 @@ class Planner(ABC):
     """Whether it weighs policies against each other by value (and so needs rewards >= 0)."""
 
     @hook
-    def sized(self, hidden: tuple[int, ...]) -> Planner:
-        """The same choice with networks of these widths, if it has any."""
+    def with_hidden(self, hidden: tuple[int, ...]) -> Planner:
+        """The same choice with hidden layers of these widths, if it has networks."""
         return self
 
     @hook
-    def doubting(self, correction: float) -> Planner:
-        """The same choice, in doubt of promises that are not kept, if it weighs any."""
+    def with_correction(self, correction: float) -> Planner:
+        """The same choice, with this correction, if it compares values."""
         return self
 
     @hook
@@ -88,7 +88,7 @@ class Planner(ABC):
         return agent.planner
 
 
-def every(commit: int, plan: Plan, scene: Scene, choose: Callable[[], Choice]) -> Plan:
+def renew_every(commit: int, plan: Plan, scene: Scene, choose: Callable[[], Choice]) -> Plan:
     """Call `choose` at step 0 of an episode and at every multiple of `commit` after it.
 
     A policy that says nothing usable loses control at once, until the next multiple.
@@ -153,11 +153,11 @@ class ValueGuided(Planner):
         if not 0.0 <= self.correction <= 1.0:
             raise UserError(f"correction is {self.correction!r}; it must be from 0 to 1")
 
-    def doubting(self, correction: float) -> ValueGuided:
+    def with_correction(self, correction: float) -> ValueGuided:
         return replace(self, correction=correction)
 
     def select(self, agent: Agent, plan: Plan, scene: Scene, key: Array) -> Plan:
-        return every(self.commit, plan, scene, lambda: self.choose(plan, scene, key))
+        return renew_every(self.commit, plan, scene, lambda: self.choose(plan, scene, key))
 
     def choose(self, plan: Plan, scene: Scene, key: Array) -> Choice:
         """The policy with the highest value (the larger of the twins) plus bonus."""
@@ -186,4 +186,4 @@ class Uniform(Planner):
             nothing = jnp.full(valid.size, jnp.nan)
             return Choice(best(jnp.zeros(valid.size), valid, key), nothing, nothing)
 
-        return every(self.commit, plan, scene, choose)
+        return renew_every(self.commit, plan, scene, choose)

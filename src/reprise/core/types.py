@@ -77,7 +77,7 @@ class Advice(NamedTuple):
     says: Gaussian
     """With an axis over priors before the action's; zeros where a prior is not valid."""
     valid: Bool[Array, "*batch priors"]
-    """A prior that failed here, or was set aside, must not act and teaches its head nothing."""
+    """False for a prior that failed here or was set aside: it may not act and teaches nothing."""
 
     @classmethod
     def of(cls, mean: Any, log_std: Any) -> Advice:

@@ -174,7 +174,7 @@ def prepare(
         method,
         critic=critic,
         actor=actor,
-        planner=method.planner.sized(sizes["hidden"]),
+        planner=method.planner.with_hidden(sizes["hidden"]),
         reward_lower_bound=_times(task) * task.reward_lower_bound,
         **{key: sizes[key] for key in _METHOD},
     )
@@ -187,7 +187,7 @@ def prepare(
 
 def _critic(critic: Critic, sizes: dict[str, Any], task: Task) -> Critic:
     """The critic in the preset's sizes, as far as they are its own."""
-    keys = [*_CRITIC, *(_REACH if critic.looks_far else ())]
+    keys = [*_CRITIC, *(_REACH if critic.heads_are_policies else ())]
     if isinstance(critic, HybridCritic):
         keys += ["heads_per_row", "handback"]
     values = {key: sizes[key] for key in keys if key in sizes}

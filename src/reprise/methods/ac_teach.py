@@ -36,7 +36,7 @@ class MixtureCritic(Critic):
     """A posterior over Q, whose target follows whoever it finds best in the next state."""
 
     uses_advice: ClassVar[bool] = True
-    looks_far: ClassVar[bool] = False
+    heads_are_policies: ClassVar[bool] = False
 
     members: int = 5
     """Heads, each of which sees its own sample of the data; or dropout masks per loss."""

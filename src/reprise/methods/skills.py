@@ -59,7 +59,7 @@ class LearnedController(Planner):
     def __post_init__(self) -> None:
         require(self, "positive", "lengths", "hidden")
 
-    def sized(self, hidden: tuple[int, ...]) -> Planner:
+    def with_hidden(self, hidden: tuple[int, ...]) -> Planner:
         """The scheduler's networks are as wide as the others."""
         return replace(self, hidden=hidden)
 

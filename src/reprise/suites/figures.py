@@ -154,7 +154,7 @@ def _imitating(method: Method, task: Task) -> Method:
 
 
 def _doubting(method: Method, task: Task) -> Method:
-    return replace(method, planner=method.planner.doubting(1.0))
+    return replace(method, planner=method.planner.with_correction(1.0))
 
 
 WITHOUT: dict[str, Tune] = {

@@ -20,7 +20,7 @@ import numpy as np
 from reprise.priors.shipped import members
 from reprise.suites.suite import Cell, Suite
 from reprise.tasks import Task, find
-from reprise.training.value_accuracy import enough
+from reprise.training.value_accuracy import rollout_length
 
 MEASURED = "recorded in November 2026 on two cores of a busy virtual machine"
 SCRATCH = {
@@ -91,7 +91,7 @@ def _watched(cell: Cell, task: Task) -> int:
     if not schedule.value_states:
         return whole
     heads = np.asarray(cell.run.method.critic.discounts(1 + priors)).tolist()
-    return whole + rounds * schedule.value_states * sum(enough(head) for head in heads)
+    return whole + rounds * schedule.value_states * sum(rollout_length(head) for head in heads)
 
 
 def _priors(cell: Cell) -> int:

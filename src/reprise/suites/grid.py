@@ -93,7 +93,7 @@ def shrunk(setup: Setup) -> Setup:
         method,
         critic=replace(method.critic, hidden=HIDDEN),
         actor=replace(method.actor, hidden=HIDDEN).after_warmup(TINY.warmup),
-        planner=method.planner.sized(HIDDEN),
+        planner=method.planner.with_hidden(HIDDEN),
     )
     held = replace(TINY, action_repeat=setup.schedule.action_repeat)
     return Setup(tiny, held, STEPS)

@@ -160,7 +160,7 @@ class Training:
         improve = loop.updates % method.actor_delay == 0
         drawn = method.planner.draw(loop.replay, schedule.batch, (self.seed, loop.updates))
         chance, now = self._chances.update(loop.updates), method.at(loop.updates)
-        loop.widen()
+        loop.widen_bounds()
         loop.flat, losses = now.update(loop.flat, batch, chance, improve, drawn)
         loop.losses |= losses
         loop.updates += 1
@@ -231,5 +231,5 @@ def _report(loop: Loop, scheduled: bool, whole: bool) -> Progress:
     found = loop.tally.summary() if scheduled else Interval({}, np.zeros(0), np.zeros(0))
     if whole:  # an interval that the end cuts short is still open for a run that goes on
         loop.tally.restart()
-    episodes, selections = loop.hand_over()
+    episodes, selections = loop.take_news()
     return Progress(loop.step, loop.agent, *found, episodes, selections, scheduled, loop)

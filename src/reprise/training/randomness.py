@@ -1,4 +1,4 @@
-"""What a method asks of a run: the leaves of a row that its updates read, and its randomness."""
+"""What the loop needs to know of a method: which columns its updates read, and its randomness."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reprise.core.types import Advice, Gaussian, Spec, Transition
 from reprise.training.keys import Keys, Noise
 
 
-def read(method: Method, row: Transition) -> Transition:
+def columns_read(method: Method, row: Transition) -> Transition:
     """Whether an update depends on it, for each leaf of a row: the rest is not sampled."""
     here, there = method.actor.uses_advice, method.actor.uses_advice or method.critic.uses_advice
     noisy = here or (there and method.stochastic_priors)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from reprise.core.agent import Agent, Plan, within
+from reprise.core.agent import Agent, Plan, with_bounds
 from reprise.core.compiled import FlatAgent
 from reprise.core.method import Method, Metrics
 from reprise.core.replay import Packed, ReplayBuffer
@@ -18,7 +18,7 @@ from reprise.io.errors import UserError
 from reprise.priors import Faults, Priors
 from reprise.tasks import Arena, Step
 from reprise.training.evaluate import success_any
-from reprise.training.randomness import read
+from reprise.training.randomness import columns_read
 from reprise.training.schedule import Schedule
 
 
@@ -152,10 +152,10 @@ class Loop:
         """Go on with another agent."""
         self.flat = FlatAgent.of(agent)
 
-    def widen(self) -> None:
-        """Let every head speak of all returns that were seen, where nobody knows their range."""
+    def widen_bounds(self) -> None:
+        """Where the range of rewards is unknown, allow values within the returns seen so far."""
         if self.extremes and self.extremes.grown:
-            self.agent = within(self.agent, self.extremes.bounds())
+            self.agent = with_bounds(self.agent, self.extremes.bounds())
 
     def note_selection(self, before: Plan) -> None:
         """Record the planner's choice if it made one at this step."""
@@ -229,7 +229,7 @@ class Loop:
         self.rewards, self.successes, self.sources, self.track = [], [], [], []
         self.fresh = True
 
-    def hand_over(self) -> tuple[tuple[Episode, ...], tuple[Selection, ...]]:
+    def take_news(self) -> tuple[tuple[Episode, ...], tuple[Selection, ...]]:
         """What happened since the last report; each record is handed over once."""
         news = tuple(self.ended), tuple(self.selected)
         self.ended, self.selected = [], []
@@ -253,7 +253,7 @@ def begin(
     return Loop(
         flat=FlatAgent.of(agent),
         plan=Plan.start(spec),
-        replay=ReplayBuffer(min(schedule.capacity, steps), row, seed, read(method, row)),
+        replay=ReplayBuffer(min(schedule.capacity, steps), row, seed, columns_read(method, row)),
         arena=arena,
         obs=obs,
         advice=advice,

@@ -92,7 +92,7 @@ def captured(arena: Arena) -> Snapshot:
     return snapshot
 
 
-def enough(discount: float) -> int:
+def rollout_length(discount: float) -> int:
     """The steps after which a reward weighs less than TAIL."""
     return max(1, math.ceil(math.log(TAIL) / math.log(discount)))
 
@@ -140,7 +140,7 @@ def accuracy(
                 float(keeps[policy]),
                 rng,
             )
-            earned = monte_carlo(arena, start, act, discount, enough(discount))
+            earned = monte_carlo(arena, start, act, discount, rollout_length(discount))
             rows.append(Compared(loop.step, policy, discount, float(estimate), *earned))
     finally:
         if stage is not where:  # the caller's own stage stays open

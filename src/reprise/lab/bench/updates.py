@@ -16,7 +16,7 @@ from reprise.core.types import Advice, Place, Spec, Transition
 from reprise.lab.bench.lineup import Entry, lineup
 from reprise.methods import Preset, prepare
 from reprise.tasks import Task
-from reprise.training.randomness import Chances, read
+from reprise.training.randomness import Chances, columns_read
 
 ROWS = 4_096
 """Transitions in the buffer that batches are drawn from."""
@@ -104,6 +104,6 @@ def filled(spec: Spec, method: Method) -> ReplayBuffer:
     after: Any = (np.tanh(normal(spec.action)), normal(), zeros, normal(spec.obs), advice())
     rows = Transition(*before, *after, place=place)
     row: Transition = jax.tree.map(lambda column: column[0], rows)
-    replay = ReplayBuffer(ROWS, row, 0, read(method, row))
+    replay = ReplayBuffer(ROWS, row, 0, columns_read(method, row))
     replay.put(0, rows)
     return replay

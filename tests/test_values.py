@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reprise.core.agent import within
+from reprise.core.agent import with_bounds
 from reprise.core.critic import HybridCritic, SoftCritic
 from reprise.core.method import Method
 from reprise.core.networks import Ensemble
@@ -197,7 +197,7 @@ def test_a_run_whose_rewards_nobody_knows_ends_within_what_it_saw() -> None:
 def test_other_bounds_are_those_of_every_network() -> None:
     method = Method(critic=SoftCritic(values=Categorical(16), **BOUNDED))
     agent = method.init(jax.random.key(0), Spec(2, 1, 0))
-    wider = within(agent, bounds(-5.0, 77.0))
+    wider = with_bounds(agent, bounds(-5.0, 77.0))
     for net in (*wider.critic, *wider.target):
         assert net.bounds and float(net.bounds.high[0]) == 77.0
     assert agent.critic[0].bounds and float(agent.critic[0].bounds.high[0]) > 900.0

@@ -11,7 +11,7 @@ import numpy as np
 from safetensors.numpy import save as pack
 
 from hostile import PAYLOAD, Write, add, later, objects, put
-from reprise.io.files import sha256
+from reprise.base.files import sha256
 from reprise.priors import save
 from test_policy_kinds import network
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from digest import digest
+from reprise.base.errors import UserError
 from reprise.core.critic import HybridCritic, SoftCritic
 from reprise.core.method import Method
 from reprise.core.types import Advice, Gaussian
-from reprise.io.errors import UserError
 from reprise.methods.smec import no_truncation, smec
 from reprise.priors import Priors, resolve, save
 from reprise.runs.execute import execute

@@ -10,12 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from reprise.base.errors import UserError
 from reprise.core import windows
 from reprise.core.agent import Proposals
 from reprise.core.critic import Critic, HybridCritic, SoftCritic
 from reprise.core.replay import ReplayBuffer
 from reprise.core.types import Advice, Ahead, Place, Spec, Transition
-from reprise.io.errors import UserError
 from reprise.methods.ac_teach import MixtureCritic
 from reprise.methods.mamba import BaselineCritic
 from reprise.methods.smec import smec

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from reprise.base.errors import UserError
 from reprise.cli import bench as benching
 from reprise.cli.main import main
-from reprise.io.errors import UserError
 from reprise.lab.bench import PARTS, Request, measure, trainings
 from reprise.lab.bench.shares import WATCHED, Stopwatch, watching
 from reprise.lab.bench.timing import Speed, in_turns

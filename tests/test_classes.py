@@ -16,7 +16,7 @@ import reprise
 from reprise.core.types import hook
 
 SOURCE = Path(reprise.__file__).parent
-LONG, USUAL, ARGUMENTS, ROOMS = 40, 20, 6, 13
+LONG, USUAL, ARGUMENTS, ROOMS = 40, 20, 6, 12
 
 
 @cache

@@ -9,9 +9,9 @@ import jax
 import numpy as np
 import pytest
 
+from reprise.base.errors import UserError
 from reprise.core.layers import Mlp
 from reprise.core.types import EDGE, LOG_STD_RANGE, Gaussian
-from reprise.io.errors import UserError
 from reprise.lab.make import build
 from reprise.lab.make import metaworld as building
 from reprise.lab.make.dagger import LOG_STD, Lessons, Round, dagger, fold, measure, visit

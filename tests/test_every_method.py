@@ -13,14 +13,14 @@ import jax
 import numpy as np
 import pytest
 
+from reprise.base import arrays
+from reprise.base.errors import UserError
 from reprise.core import windows
 from reprise.core.agent import Agent, Plan
 from reprise.core.compiled import OPTIONS, compiled
 from reprise.core.method import Method
 from reprise.core.types import Advice, Gaussian, Spec
 from reprise.core.values import Categorical
-from reprise.io import arrays
-from reprise.io.errors import UserError
 from reprise.methods import ABLATIONS, METHODS
 from reprise.priors import Foreign, Priors
 from reprise.runs import checkpoint, recipe

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from reprise.base.errors import EnvironmentFault, UserError
 from reprise.core.method import Method
-from reprise.io.errors import EnvironmentFault, UserError
 from reprise.tasks import Task
 from reprise.training.loop import Training, train
 from toys import BRISK, Line, small

@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from reprise.base.errors import UserError
 from reprise.core.agent import Proposals
 from reprise.core.critic import Critic, HybridCritic
 from reprise.core.types import Spec, Transition
-from reprise.io.errors import UserError
 from reprise.methods import prepare
 from reprise.methods.smec import handback
 from reprise.tasks import Step, find

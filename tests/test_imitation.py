@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from reprise.base.errors import UserError
 from reprise.core.method import Method
 from reprise.core.types import Spec, Transition
-from reprise.io.errors import UserError
 from stubs import agent_of, fixed, formula
 from toys import batch, update
 

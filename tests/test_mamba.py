@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from reprise.base.errors import UserError
 from reprise.core.agent import Plan, Proposals
 from reprise.core.critic import SoftCritic
 from reprise.core.types import Spec
-from reprise.io.errors import UserError
 from reprise.lab.theory import tabular
 from reprise.lab.theory.tabular import Mdp
 from reprise.methods.mamba import BaselineCritic, RollInOut, mamba

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from fake_suite import in_a_row, write_true, write_true_run
+from reprise.base.errors import UserError
 from reprise.cli.main import main
 from reprise.findings.gather import gather
 from reprise.findings.sources import members, sort_out
-from reprise.io.errors import UserError
 from reprise.pages.chart import Lines
 from reprise.pages.palette import run_colors
 from reprise.pages.suite import claims, continual

@@ -10,10 +10,10 @@ from pathlib import Path
 import gymnasium
 import pytest
 
+from reprise.base.errors import UserError
 from reprise.cli.main import main
 from reprise.cli.modules import import_asked
 from reprise.cli.numbers import whole
-from reprise.io.errors import UserError
 from reprise.tasks import find
 
 MODULE = """

@@ -13,12 +13,12 @@ import numpy as np
 import optax
 import pytest
 
+from reprise.base.errors import UserError
 from reprise.core.actor import SoftActor, soft_loss
 from reprise.core.agent import Agent, flat_adam
 from reprise.core.layers import GaussianPolicy
 from reprise.core.method import Method
 from reprise.core.types import Spec
-from reprise.io.errors import UserError
 from reprise.methods.multipolar import AggregatingActor, AggregatingPolicy, multipolar
 from reprise.priors import load, resolve
 from reprise.runs.judge import save_actor, task_policy

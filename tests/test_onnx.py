@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from archives import SB3
+from reprise.base.errors import PolicyFileError, UserError
 from reprise.core.types import LOG_STD_RANGE
-from reprise.io.errors import PolicyFileError, UserError
 from reprise.priors.card import Normalizer
 from reprise.priors.formats import sb3
 from test_policy_kinds import each_kind, network, states

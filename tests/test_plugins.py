@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from plugged import EXAMPLE, calls, environment, install
-from reprise.io.errors import UserError
-from reprise.plugins import GROUP, PluginFault, Registry, call
+from reprise.base.errors import UserError
+from reprise.base.plugins import GROUP, PluginFault, Registry, call
 from reprise.runs.recipe import _class
 
 CORNER = str(EXAMPLE / "corner.gain")

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 from fake_suite import write_true, write_values
+from reprise.base import files
+from reprise.base.errors import UserError
 from reprise.cli.main import main
 from reprise.findings import results
 from reprise.findings.gather import gather
-from reprise.io import files
-from reprise.io.errors import UserError
 from reprise.pages.suite.page import content
 from reprise.runs.folder import Manifest
 from reprise.suites import SCALES, Choice, Suite, suite

@@ -20,7 +20,7 @@ import pytest
 
 from digest import digest, replay
 from pace import paced
-from reprise.io.errors import UserError
+from reprise.base.errors import UserError
 from reprise.methods.smec import smec
 from reprise.priors import resolve, save
 from reprise.runs.execute import Listener, Outcome, execute

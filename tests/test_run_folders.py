@@ -15,8 +15,8 @@ import pytest
 
 from digest import digest, replay
 from reprise import Learner
+from reprise.base.errors import UserError
 from reprise.cli.main import main
-from reprise.io.errors import UserError
 from reprise.methods.smec import smec
 from reprise.priors import resolve, save
 from reprise.runs.execute import execute

@@ -12,13 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from reprise.base.errors import UserError
 from reprise.core.agent import Agent, policy_ids, propose
 from reprise.core.critic import HybridCritic
 from reprise.core.method import Method
 from reprise.core.turns import HeadIds, each_row, in_turns
 from reprise.core.types import Spec, Transition
 from reprise.core.values import Targets
-from reprise.io.errors import UserError
 from reprise.methods.cup import GuidedActor
 from reprise.methods.multipolar import AggregatingActor
 from reprise.methods.smec import smec

@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from reprise.base.errors import UserError
 from reprise.core.agent import Agent, Plan
 from reprise.core.method import Method
 from reprise.core.replay import ReplayBuffer
-from reprise.io.errors import UserError
 from reprise.tasks import Arena
 from reprise.training.loop import Training
 from reprise.training.state import Loop

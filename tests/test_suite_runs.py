@@ -21,11 +21,11 @@ import pytest
 from browser import EMPTY, NEEDS_BROWSER, WIDTHS, fits, launched, opened, outside
 from digest import digest, replay
 from pace import paced
+from reprise.base.errors import UserError
 from reprise.cli.main import main
 from reprise.findings import results
 from reprise.findings.gather import forward_transfers, gather
 from reprise.findings.gathered import HEAD
-from reprise.io.errors import UserError
 from reprise.runs.folder import Manifest, claimed, read_recipe, settle_recipe
 from reprise.runs.recipe import library
 from reprise.suites import load

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from reprise.base import files
+from reprise.base.errors import UserError
 from reprise.cli.main import main
 from reprise.cli.suite import Suite as SuiteOptions
 from reprise.cli.suite import conclude
-from reprise.io import files
-from reprise.io.errors import UserError
 from reprise.methods import METHODS
 from reprise.priors import PriorRecord, resolve
 from reprise.runs.folder import read_recipe

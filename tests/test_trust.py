@@ -11,11 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from reprise.base.errors import UserError
 from reprise.core.agent import MEMORY, Agent, Plan
 from reprise.core.method import Method
 from reprise.core.planner import Scene, TaskPolicy, ValueGuided
 from reprise.core.types import Spec
-from reprise.io.errors import UserError
 from reprise.methods import ABLATIONS, METHODS, prepare
 from reprise.methods.smec import smec
 from reprise.tasks import find

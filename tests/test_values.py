@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reprise.base.errors import UserError
 from reprise.core.agent import with_bounds
 from reprise.core.critic import HybridCritic, SoftCritic
 from reprise.core.method import Method
 from reprise.core.networks import Ensemble
 from reprise.core.types import Spec
 from reprise.core.values import EDGE, Bounds, Categorical, Scalar, backup, possible
-from reprise.io.errors import UserError
 from reprise.methods import METHODS, prepare
 from reprise.methods.ac_teach import MixtureCritic
 from reprise.methods.smec import smec

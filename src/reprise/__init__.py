@@ -12,10 +12,11 @@ if "numpy" not in sys.modules:
     # The priors' products are NumPy's, whose second thread would spin on another run's core.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", os.environ.get("NPROC", "1"))
 
+from reprise.base.errors import UserError
+from reprise.base.plugins import Registry
 from reprise.core.critic import HybridCritic, SoftCritic
 from reprise.core.method import Method
 from reprise.core.planner import TaskPolicy, Uniform, ValueGuided
-from reprise.io.errors import UserError
 from reprise.methods import prepare, scratch
 from reprise.methods.smec import smec
 from reprise.priors import resolve as priors
@@ -31,6 +32,7 @@ __all__ = [
     "HybridCritic",
     "Learner",
     "Method",
+    "Registry",
     "Schedule",
     "SoftCritic",
     "TaskPolicy",

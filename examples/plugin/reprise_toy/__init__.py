@@ -1,6 +1,6 @@
 """A plugin of reprise, as small as it can be: one of each thing that a package can add."""
 
-from reprise.plugins import Registry
+from reprise import Registry
 from reprise_toy import gain, plane, round_robin, suite
 
 

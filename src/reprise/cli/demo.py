@@ -15,7 +15,7 @@ from typing import Any
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from reprise import suites
-from reprise.cli.suite import Launching, conclude
+from reprise.cli.suite import conclude
 from reprise.cli.tables import show
 from reprise.pages.write import require_extra
 from reprise.runs.folder import read_recipe
@@ -42,7 +42,7 @@ def play(out: Path, steps: int, seed: int) -> int:
         outcome = suites.play(planned, out, lambda: Processes(len(folders)))
     if outcome.interrupted is None:
         show(_comparison(out), as_json=False)
-    code = conclude(outcome, out, Launching())
+    code = conclude(outcome, out, None, as_json=False)
     screen.print(f"{time.perf_counter() - began:.0f} seconds in all")
     return code
 

@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 import tyro
 
+from reprise.base.plugins import report
 from reprise.cli.tables import show
 from reprise.lab.make import build as build_priors
 from reprise.methods import rows as methods_by_name
-from reprise.plugins import report
 from reprise.priors import Card, load, shipped, zoo
 from reprise.priors.references import FORMATS, added_formats
 from reprise.suites import FIGURES, added_suites, title

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 import tyro
 
+from reprise.base.errors import UserError
 from reprise.cli.tables import show
-from reprise.io.errors import UserError
 from reprise.priors import Faults, Policy, Priors, resolve, save
 from reprise.priors.formats import onnx as onnx_format
 from reprise.runs.judge import ZERO_SHOT

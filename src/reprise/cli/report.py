@@ -9,9 +9,9 @@ from pathlib import Path
 
 import tyro
 
+from reprise.base.errors import UserError
 from reprise.cli.demo import play
 from reprise.findings.sources import Given, sort_out
-from reprise.io.errors import UserError
 from reprise.pages.watch import Subject, serve
 from reprise.pages.watch import Watch as Watched
 from reprise.pages.write import Wanted, run_content, suite_content, write_report, write_suites

@@ -14,10 +14,10 @@ from typing import Any, Literal
 import tyro
 
 from reprise import suites
+from reprise.base.errors import require
 from reprise.cli.dry_run import expectation, foresee
 from reprise.cli.keep import keep, unkept
 from reprise.cli.tables import show
-from reprise.io.errors import require
 from reprise.pages.write import NO_REPORT, can_report, renew_suite, require_extra
 from reprise.runs.folder import Manifest
 from reprise.runs.terminal import CountLine, console, waiting
@@ -156,7 +156,7 @@ def _play(whole: suites.Suite, options: Launching) -> int:
         outcome = suites.play(planned, out, options.workers, partial(_tell, line), plan)
     finally:
         line.close()
-    return conclude(outcome, out, options)
+    return conclude(outcome, out, options.results, options.json)
 
 
 def _plan(planned: suites.Suite, out: Path, options: Launching) -> Plan:
@@ -179,7 +179,7 @@ def _tell(line: CountLine, job: Job, state: State) -> None:
     line.event(f"{state.value}: {job.name}{why}", over)
 
 
-def conclude(outcome: Outcome, out: Path, options: Launching) -> int:
+def conclude(outcome: Outcome, out: Path, results: Path | None, as_json: bool) -> int:
     """Say what became of a suite, and write its page; 1 if some of it is missing."""
     if outcome.interrupted is not None:
         print("saved; the same command continues", file=sys.stderr)
@@ -188,8 +188,8 @@ def conclude(outcome: Outcome, out: Path, options: Launching) -> int:
     missing = [name for name, state in states.items() if state in (State.FAILED, State.BLOCKED)]
     left = sum(state is State.WAITING for state in states.values())
     whys = {name: failure(folder_of(out, name)) or "needs a failed run" for name in missing}
-    keep(out, options.results)
-    if options.json:
+    keep(out, results)
+    if as_json:
         _answer(out, len(states), whys)
     else:
         _tell_outcome(out, len(states), left, whys)
@@ -198,7 +198,7 @@ def conclude(outcome: Outcome, out: Path, options: Launching) -> int:
     if can_report():
         with waiting("report.html"):
             page = renew_suite(out)
-        if not options.json:
+        if not as_json:
             console().print(f"report: {page}", highlight=False, soft_wrap=True)
     else:
         print(NO_REPORT, file=sys.stderr)

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 from jaxtyping import Array, Float
 
+from reprise.base.errors import require
 from reprise.core.agent import Agent
 from reprise.core.layers import GaussianPolicy, Linear, Mlp
 from reprise.core.networks import ensemble_values, leading
 from reprise.core.types import Gaussian, Spec, Transition, hook
-from reprise.io.errors import require
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from reprise.base.errors import UserError, require
 from reprise.core.agent import Agent, Proposals
 from reprise.core.layers import Mlp
 from reprise.core.networks import Ensemble, QNetwork, ValueNetwork, begun, mapped_over
 from reprise.core.turns import HeadIds, in_turns
 from reprise.core.types import Spec, Transition, hook
 from reprise.core.values import Bounds, Representation, Scalar, Targets, backup, possible
-from reprise.io.errors import UserError, require
 
 UNSEEN = (-1e-6, 1e-6)
 """The range of rewards before the first one is seen, where a task declares none."""

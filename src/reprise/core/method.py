@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
+from reprise.base.errors import UserError, require
 from reprise.core.actor import Actor, SoftActor
 from reprise.core.agent import Agent, Plan, draw_noise, flat_adam, policy_ids, propose
 from reprise.core.compiled import AnyAgent, FlatAgent, alike, compiled, faster, traced, whole
@@ -21,7 +22,6 @@ from reprise.core.replay import Packed
 from reprise.core.turns import HeadIds, each_row
 from reprise.core.types import Advice, PyTree, Spec, Transition
 from reprise.core.values import Targets
-from reprise.io.errors import UserError, require
 
 Metrics = dict[str, Float[Array, ""]]
 Rows = Transition | Packed

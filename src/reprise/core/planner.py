@@ -11,10 +11,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from reprise.base.errors import UserError, require
 from reprise.core.agent import Agent, Plan, Proposals
 from reprise.core.replay import ReplayBuffer
 from reprise.core.types import PyTree, Spec, Transition, hook
-from reprise.io.errors import UserError, require
 
 Judge = Callable[[int], Float[Array, "samples ensemble policies"]]
 """How many samples of each policy's action -> the values of those actions in this state."""

@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from reprise.base.errors import UserError
 from reprise.core.types import hook
-from reprise.io.errors import UserError
 
 
 class Bounds(NamedTuple):

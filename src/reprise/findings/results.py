@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from reprise.base import files
+from reprise.base.errors import UserError
 from reprise.findings import tables
 from reprise.findings.gathered import COLUMNS_OF, HEAD, MILESTONES, Gathered, require_recipe, within
-from reprise.io import files
-from reprise.io.errors import UserError
 from reprise.suites import Suite, cell_name
 from reprise.suites.record import KEPT, dump_kept, load_kept
 

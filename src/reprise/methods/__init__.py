@@ -7,10 +7,11 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any, Literal, NamedTuple
 
+from reprise.base.errors import unknown
+from reprise.base.plugins import Entry, MethodRow, added, call
 from reprise.core.critic import Critic, HybridCritic
 from reprise.core.method import Method
 from reprise.core.values import Categorical, Scalar
-from reprise.io.errors import unknown
 from reprise.methods import smec as _smec
 from reprise.methods.ac_teach import ac_teach
 from reprise.methods.cup import cup
@@ -18,7 +19,6 @@ from reprise.methods.mamba import mamba
 from reprise.methods.multipolar import multipolar
 from reprise.methods.qmp import qmp
 from reprise.methods.skills import skills
-from reprise.plugins import Entry, MethodRow, added, call
 from reprise.tasks import Task
 from reprise.training.schedule import Schedule
 

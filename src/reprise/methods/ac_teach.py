@@ -12,6 +12,7 @@ from jax.scipy.special import logsumexp
 from jax.scipy.stats import norm
 from jaxtyping import Array, Bool, Float, Int
 
+from reprise.base.errors import UserError, require
 from reprise.core.actor import Actor
 from reprise.core.agent import Agent, Plan, Proposals
 from reprise.core.critic import Critic
@@ -20,7 +21,6 @@ from reprise.core.networks import Ensemble, QNetwork, ensemble_values
 from reprise.core.planner import Planner, Scene
 from reprise.core.types import Spec, Transition
 from reprise.core.values import Scalar, Targets
-from reprise.io.errors import UserError, require
 from reprise.methods.posterior import PosteriorNetwork, draws, identity, spread
 
 PRECISION = 10.0

@@ -9,12 +9,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from reprise.base.errors import require
 from reprise.core.actor import Actor, SoftActor, soft_loss
 from reprise.core.agent import Agent, usable
 from reprise.core.method import Method
 from reprise.core.networks import ensemble_values
 from reprise.core.types import Gaussian, Transition
-from reprise.io.errors import require
 
 FLOOR = -2.0
 """The least log_std of a source: the KL to a deterministic policy is infinite."""

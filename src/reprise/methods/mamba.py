@@ -9,13 +9,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
+from reprise.base.errors import UserError
 from reprise.core.agent import Agent, Plan, Proposals
 from reprise.core.critic import Critic
 from reprise.core.method import Method
 from reprise.core.planner import Planner, Scene, best
 from reprise.core.types import Spec, Transition
 from reprise.core.values import Targets
-from reprise.io.errors import UserError
 
 FOREVER = 2**30
 """More steps than an episode has."""

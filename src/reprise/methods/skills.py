@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from reprise.base.errors import require
 from reprise.core import windows
 from reprise.core.agent import Agent, Plan
 from reprise.core.method import Method
@@ -17,7 +18,6 @@ from reprise.core.planner import Lesson, Planner, Scene
 from reprise.core.replay import ReplayBuffer
 from reprise.core.types import Spec, Transition
 from reprise.core.windows import Windows
-from reprise.io.errors import require
 from reprise.methods import scheduler
 from reprise.methods.scheduler import Controller, Jump
 

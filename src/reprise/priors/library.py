@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from reprise.base.errors import UserError
 from reprise.core.types import Advice, Gaussian
-from reprise.io.errors import UserError
 from reprise.priors.formats.own import RESERVED, Policy
 from reprise.priors.guard import Faults, Unusable, attempt
 from reprise.priors.prior import Foreign, PriorRecord

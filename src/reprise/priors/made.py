@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from reprise.base.errors import UserError
 from reprise.core.layers import Linear
-from reprise.io.errors import UserError
 from reprise.priors.formats.own import Policy
 from reprise.priors.library import Priors
 

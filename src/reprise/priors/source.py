@@ -9,7 +9,7 @@ from pathlib import Path
 from reprlib import Repr
 from typing import Any
 
-from reprise.io.errors import PolicyFileError
+from reprise.base.errors import PolicyFileError
 
 LARGEST = 256 * 2**20
 _SHORT = Repr()

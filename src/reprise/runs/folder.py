@@ -14,8 +14,8 @@ from typing import Any
 
 import filelock
 
-from reprise.io import files
-from reprise.io.errors import FolderInUse, UserError
+from reprise.base import files
+from reprise.base.errors import FolderInUse, UserError
 from reprise.runs import recipe
 from reprise.runs.recipe import Run
 

@@ -11,9 +11,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from reprise.base import files
 from reprise.core.agent import Agent
 from reprise.core.method import Method
-from reprise.io import files
 from reprise.priors import Card, Policy, Priors, save
 from reprise.runs.recipe import Run
 from reprise.tasks import Task

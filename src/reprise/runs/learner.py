@@ -16,11 +16,11 @@ import gymnasium as gym
 import jax
 import numpy as np
 
+from reprise.base import files
+from reprise.base.errors import UserError
 from reprise.core.agent import Agent
 from reprise.core.method import Method
 from reprise.core.types import Spec
-from reprise.io import files
-from reprise.io.errors import UserError
 from reprise.methods import Preset, prepare
 from reprise.priors import Priors, resolve
 from reprise.runs import checkpoint, recipe

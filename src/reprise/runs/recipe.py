@@ -8,10 +8,10 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from reprise.base import files
+from reprise.base.errors import UserError, require, unknown
+from reprise.base.plugins import installed
 from reprise.core.method import Method
-from reprise.io import files
-from reprise.io.errors import UserError, require, unknown
-from reprise.plugins import installed
 from reprise.priors import PriorRecord, Priors, resolve
 from reprise.training.schedule import Schedule
 

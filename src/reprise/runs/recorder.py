@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from reprise.base import files
 from reprise.core.types import Episode, Selection
-from reprise.io import files
 from reprise.runs import schema
 from reprise.runs.recipe import Run
 from reprise.runs.schema import METRICS, SWITCHES, TABLES, VALUES

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import jax
 
+from reprise.base.errors import UserError
 from reprise.core.types import Spec
-from reprise.io.errors import UserError
 from reprise.runs.recipe import Run
 from reprise.suites.grid import Variant, cell
 from reprise.suites.suite import NOBODY, Cell, Library, Scale

@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
+from reprise.base.errors import unknown
+from reprise.base.plugins import Entry, PluginFault, added, call
 from reprise.core.method import Method
 from reprise.core.values import Scalar
-from reprise.io.errors import unknown
 from reprise.methods import METHODS
 from reprise.methods.smec import sampled
-from reprise.plugins import Entry, PluginFault, added, call
 from reprise.priors.shipped import SETS, members
 from reprise.suites.continual import sequence
 from reprise.suites.grid import Tune, Variant, grid, plain

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast
 
-from reprise.io import files
-from reprise.io.errors import UserError
+from reprise.base import files
+from reprise.base.errors import UserError
 from reprise.suites.suite import Cell, Suite
 
 SCHEMA = 1

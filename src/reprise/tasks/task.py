@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from reprise.io.errors import EnvironmentFault, UserError
+from reprise.base.errors import EnvironmentFault, UserError
 from reprise.tasks import snapshot
 
 

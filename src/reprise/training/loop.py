@@ -24,12 +24,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from reprise.base.errors import EnvironmentFault
 from reprise.core import windows
 from reprise.core.agent import Agent, Decision
 from reprise.core.method import Method
 from reprise.core.replay import Packed
 from reprise.core.types import Advice, Episode, Gaussian, Place, Selection, Spec, Transition
-from reprise.io.errors import EnvironmentFault
 from reprise.priors import Priors
 from reprise.tasks import Task
 from reprise.training.evaluate import episode_seeds

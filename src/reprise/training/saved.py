@@ -7,9 +7,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from reprise.io import arrays
-from reprise.io.arrays import Arrays
-from reprise.io.errors import CheckpointError
+from reprise.base import arrays
+from reprise.base.arrays import Arrays
+from reprise.base.errors import CheckpointError
 from reprise.priors import Faults
 from reprise.training.state import Loop
 

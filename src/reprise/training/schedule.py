@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from reprise.io.errors import UserError, require
+from reprise.base.errors import UserError, require
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from reprise.base.errors import UserError
 from reprise.core.agent import Agent, Plan, with_bounds
 from reprise.core.compiled import FlatAgent
 from reprise.core.method import Method, Metrics
 from reprise.core.replay import Packed, ReplayBuffer
 from reprise.core.types import Advice, Episode, Place, Selection, Spec, Transition
 from reprise.core.values import Bounds
-from reprise.io.errors import UserError
 from reprise.priors import Faults, Priors
 from reprise.tasks import Arena, Step
 from reprise.training.evaluate import success_any

@@ -12,11 +12,11 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
+from reprise.base.errors import EnvironmentFault, UserError
 from reprise.core.agent import Agent, draw_noise, propose
 from reprise.core.method import Method
 from reprise.core.networks import ensemble_values
 from reprise.core.types import Advice, Gaussian
-from reprise.io.errors import EnvironmentFault, UserError
 from reprise.priors import Priors
 from reprise.tasks import Arena, Task
 from reprise.tasks.snapshot import Snapshot

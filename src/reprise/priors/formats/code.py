@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from reprise.io import files
-from reprise.io.errors import UserError
+from reprise.base import files
+from reprise.base.errors import UserError
 from reprise.priors.prior import Foreign, ForeignCard
 
 FILE_FACTORY = "policy"

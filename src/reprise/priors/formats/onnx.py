@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from reprise.base import files
+from reprise.base.errors import PolicyFileError, UserError
 from reprise.core.types import Gaussian
-from reprise.io import files
-from reprise.io.errors import PolicyFileError, UserError
 from reprise.priors.card import named
 from reprise.priors.formats.own import Policy
 from reprise.priors.source import read, shown

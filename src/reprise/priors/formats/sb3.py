@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from reprise.base import files
+from reprise.base.errors import PolicyFileError
 from reprise.core.types import LOG_STD_RANGE
-from reprise.io import files
-from reprise.io.errors import PolicyFileError
 from reprise.priors.card import Card, named
 from reprise.priors.formats import sb3record
 from reprise.priors.formats.archive import Archive

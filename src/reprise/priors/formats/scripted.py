@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from reprise.base.errors import unknown
 from reprise.core.types import Gaussian
-from reprise.io.errors import unknown
 from reprise.priors.formats.own import Card
 from reprise.tasks import metaworld
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, NamedTuple
 
-from reprise.io.errors import PolicyFileError
+from reprise.base.errors import PolicyFileError
 
 
 class Storage(NamedTuple):

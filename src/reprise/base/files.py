@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from reprise.io.errors import UserError
+from reprise.base.errors import UserError
 
 
 def sync_folder(folder: Path) -> None:

@@ -55,12 +55,16 @@ def share_axis(ax: Axes) -> None:
     ax.set_yticks([0, 0.25, 0.5, 0.75, 1.0], ["0 %", "25 %", "50 %", "75 %", "100 %"])
 
 
+ENTRY = 64
+"""Letters of a name in a legend."""
+
+
 def legend(figure: Any, entries: Mapping[str, str | Artist]) -> None:
     """A legend below the figure, out of the data's way; a color stands for a filled patch."""
     handles = [Patch(color=e) if isinstance(e, str) else e for e in entries.values()]
     figure.legend(
         handles,
-        [plain(name) for name in entries],
+        [plain(name, ENTRY) for name in entries],
         loc="outside lower center",
         ncols=_columns(list(entries), 115 * figure.get_figwidth() / WIDTH),
         fontsize=SMALL,
@@ -100,5 +104,5 @@ def short(step: float, _: int | None = None) -> str:
 
 def _columns(labels: Sequence[str], room: float) -> int:
     """How many labels fit beside each other in a line of `room` characters."""
-    widths = [min(len(label), 28) + 7 for label in labels]
+    widths = [min(len(label), ENTRY) + 7 for label in labels]
     return len(labels) if sum(widths) <= room else max(1, int(room // max(widths)))

@@ -38,7 +38,7 @@ def affected(root: Path, changed: Iterable[str]) -> list[Path]:
 
 
 def _sources(root: Path) -> list[Path]:
-    return [*sorted((root / "src").rglob("*.py")), *sorted((root / "tests").glob("*.py"))]
+    return [*sorted((root / "src").rglob("*.py")), *sorted((root / "tests").rglob("*.py"))]
 
 
 def _name(root: Path, path: Path) -> str:

@@ -21,7 +21,7 @@ from reprise.findings.statistics import (
     steps_to,
 )
 
-RLIABLE = json.loads((Path(__file__).parent / "fixtures/rliable.json").read_text())
+RLIABLE = json.loads((Path(__file__).parents[1] / "fixtures/rliable.json").read_text())
 
 
 def strata(name: str) -> list[np.ndarray]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from test_launch import Actors, chain
 
 from reprise import suites
 from reprise.cli.main import main
@@ -13,7 +14,6 @@ from reprise.findings import telling
 from reprise.findings.gathered import COLUMNS_OF, HEAD, Gathered
 from reprise.suites import SCALES, Choice, suite
 from reprise.suites.launch import Job, Outcome, Plan, State, launch
-from test_launch import Actors, chain
 
 TASKS = ("pointmaze/two", "pointmaze/s")
 

@@ -18,7 +18,7 @@ from reprise.tasks.pointmaze import MAPS
 from reprise.training.loop import train
 from toys import line, priors, reporting, small
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 TABLE = re.findall(r"\| `(reprise\.[\w.]+)` \|", (ROOT / "docs/paper-to-code.md").read_text())
 
 

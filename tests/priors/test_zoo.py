@@ -13,7 +13,7 @@ from reprise.lab.make.metaworld import METAWORLD
 from reprise.priors import load, shipped, zoo
 from reprise.tasks.metaworld import TWELVE
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results" / "zero_shot.csv"
 
 

@@ -271,7 +271,7 @@ def hours(*needs: tuple[str, ...], each: float = 1.0) -> list[Estimate]:
 
 
 def test_the_costs_are_those_that_were_measured() -> None:
-    root = Path(__file__).parents[1] / "results"
+    root = Path(__file__).parents[2] / "results"
 
     def cycles(name: str) -> dict[str, dict[str, str]]:
         with (root / name).open() as file:

@@ -28,7 +28,7 @@ from reprise.priors.formats import onnx, sb3, sb3record, statecode
 from reprise.priors.formats.archive import Archive
 from reprise.priors.source import read, shown
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 SECONDS, MEGABYTES = 2.0, 512
 Report = dict[str, dict[str, Any]]
 

@@ -12,7 +12,7 @@ from reprise.runs import schema
 from reprise.training.evaluate import Evaluation
 from reprise.training.value_accuracy import Compared
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 POLICIES = ("task", "reach", "use_task")
 
 

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from cutting import Enough, cut_at
 from digest import digest
 from reprise.base.errors import UserError
 from reprise.core.critic import HybridCritic, SoftCritic
@@ -32,7 +33,6 @@ from reprise.training.value_accuracy import (
     monte_carlo,
     rollout_length,
 )
-from test_resume import Enough, cut_at
 from toys import BRISK, Line, leaves, line, outputs, policy, priors, small
 
 TWO = priors(2)

@@ -197,7 +197,7 @@ def test_a_crowd_repeats_the_priors_it_is_given_under_names_of_their_own(toy: Re
 
 
 def test_a_duel_is_judged_round_by_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
     from duel import UPDATES, verdicts  # type: ignore[import-not-found]
 
     # The machine is twice as slow in the second round, for both sides alike.

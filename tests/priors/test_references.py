@@ -225,7 +225,7 @@ def test_export_writes_what_can_be_read_again(
 
 
 def test_the_example_folder_holds_one_policy_of_each_format() -> None:
-    folder = Path(__file__).parent.parent / "examples" / "mixed"
+    folder = Path(__file__).parents[2] / "examples" / "mixed"
     found = resolve([str(folder)], trust_code=True)
     assert found.names == ("ne", "nw", "se", "sw")
     said, shipped = actions(found), actions(resolve(["zoo:pointmaze"]))

@@ -189,7 +189,7 @@ def test_results_of_another_recipe_are_one_line(
 
 
 def test_every_committed_folder_of_results_can_be_read() -> None:
-    root = Path(__file__).parents[1] / "results"
+    root = Path(__file__).parents[2] / "results"
     folders = sorted(path.parent for path in root.rglob("results.json"))
     assert len(folders) >= 2
     for folder in folders:

@@ -18,6 +18,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from cutting import Enough, cut_at
 from digest import digest, replay
 from pace import paced
 from reprise.base.errors import UserError
@@ -54,20 +55,6 @@ def straight(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("straight") / "run"
     play(recipe(library), folder)
     return folder
-
-
-class Enough(Exception):
-    """The power went out."""
-
-
-def cut_at(step: int) -> Listener:
-    """A listener that pulls the plug at a report."""
-
-    def progress(report: object, speed: float) -> None:
-        if report.step >= step:  # type: ignore[attr-defined]
-            raise Enough
-
-    return Listener(progress=progress)
 
 
 def interrupted(run: Run, folder: Path, step: int) -> None:

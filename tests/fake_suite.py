@@ -10,7 +10,7 @@ from typing import Any
 
 from fake_run import write_run, write_table
 from reprise import suites
-from reprise.base import files
+from reprise.boundary import files
 from reprise.priors import resolve
 from reprise.runs import recipe
 from reprise.suites import record

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 from safetensors.numpy import save as pack
+from test_policy_kinds import network
 
 from hostile import PAYLOAD, Write, add, later, objects, put
-from reprise.base.files import sha256
+from reprise.boundary.files import sha256
 from reprise.priors import save
-from test_policy_kinds import network
 
 # --- our own format ---
 

@@ -349,7 +349,7 @@ def test_without_the_report_extra_a_report_is_refused_in_one_line(tmp_path: Path
         "import importlib.util as u; real = u.find_spec\n"
         "u.find_spec = lambda n, *a: None if n == 'pandas' else real(n, *a)\n"
         "from reprise.pages.write import Wanted, write_report\n"
-        "from reprise.base.errors import UserError\n"
+        "from reprise.boundary.errors import UserError\n"
         "from pathlib import Path\n"
         "try: write_report([Path('x')], Wanted(Path('y')), None)\n"
         "except UserError as error: print(error)\n"

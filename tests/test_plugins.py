@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from plugged import EXAMPLE, calls, environment, install
-from reprise.base.errors import UserError
-from reprise.base.plugins import GROUP, PluginFault, Registry, call
+from reprise.boundary.errors import UserError
+from reprise.boundary.plugins import GROUP, PluginFault, Registry, call
 from reprise.runs.recipe import _class
 
 CORNER = str(EXAMPLE / "corner.gain")

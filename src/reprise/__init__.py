@@ -12,8 +12,8 @@ if "numpy" not in sys.modules:
     # The priors' products are NumPy's, whose second thread would spin on another run's core.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", os.environ.get("NPROC", "1"))
 
-from reprise.base.errors import UserError
-from reprise.base.plugins import Registry
+from reprise.boundary.errors import UserError
+from reprise.boundary.plugins import Registry
 from reprise.core.critic import HybridCritic, SoftCritic
 from reprise.core.method import Method
 from reprise.core.planner import TaskPolicy, Uniform, ValueGuided

@@ -10,7 +10,7 @@ from pathlib import Path
 import gymnasium
 import pytest
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.cli.main import main
 from reprise.cli.modules import import_asked
 from reprise.cli.numbers import whole

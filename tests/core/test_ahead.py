@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.core import windows
 from reprise.core.agent import Proposals
 from reprise.core.critic import Critic, HybridCritic, SoftCritic

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.core.agent import Agent, policy_ids, propose
 from reprise.core.critic import HybridCritic
 from reprise.core.method import Method

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.core.agent import with_bounds
 from reprise.core.critic import HybridCritic, SoftCritic
 from reprise.core.method import Method

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from fake_suite import write_true, write_values
-from reprise.base import files
-from reprise.base.errors import UserError
+from reprise.boundary import files
+from reprise.boundary.errors import UserError
 from reprise.cli.main import main
 from reprise.findings import results
 from reprise.findings.gather import gather

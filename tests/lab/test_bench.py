@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.cli import bench as benching
 from reprise.cli.main import main
 from reprise.lab.bench import PARTS, Request, measure, trainings

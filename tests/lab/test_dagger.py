@@ -9,7 +9,7 @@ import jax
 import numpy as np
 import pytest
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.core.layers import Mlp
 from reprise.core.types import EDGE, LOG_STD_RANGE, Gaussian
 from reprise.lab.make import build

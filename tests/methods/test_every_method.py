@@ -13,8 +13,8 @@ import jax
 import numpy as np
 import pytest
 
-from reprise.base import arrays
-from reprise.base.errors import UserError
+from reprise.boundary import arrays
+from reprise.boundary.errors import UserError
 from reprise.core import windows
 from reprise.core.agent import Agent, Plan
 from reprise.core.compiled import OPTIONS, compiled

@@ -13,7 +13,7 @@ import numpy as np
 import optax
 import pytest
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.core.actor import SoftActor, soft_loss
 from reprise.core.agent import Agent, flat_adam
 from reprise.core.layers import GaussianPolicy

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.pages import film
 from reprise.tasks import find
 from toys import line

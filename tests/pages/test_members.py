@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from fake_suite import in_a_row, write_true, write_true_run
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.cli.main import main
 from reprise.findings.gather import gather
 from reprise.findings.sources import members, sort_out

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fake_run import maze, write_run, write_table
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.findings.milestones import compare, of_run
 from reprise.findings.tables import RunTables, load, titles
 from reprise.pages import run as report

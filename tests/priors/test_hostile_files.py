@@ -23,7 +23,7 @@ import hostile_own
 import hostile_sb3
 from archives import SB3, code, fixture, rezip, with_weights
 from hostile import CASES, MARK, PAYLOAD
-from reprise.base.errors import PolicyFileError
+from reprise.boundary.errors import PolicyFileError
 from reprise.priors.formats import onnx, sb3, sb3record, statecode
 from reprise.priors.formats.archive import Archive
 from reprise.priors.source import read, shown

@@ -11,7 +11,7 @@ import pytest
 from test_policy_kinds import each_kind, network, states
 
 from archives import SB3
-from reprise.base.errors import PolicyFileError, UserError
+from reprise.boundary.errors import PolicyFileError, UserError
 from reprise.core.types import LOG_STD_RANGE
 from reprise.priors.card import Normalizer
 from reprise.priors.formats import sb3

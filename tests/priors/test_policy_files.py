@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save as pack
 
-from reprise.base.errors import PolicyFileError, UserError
-from reprise.base.files import sha256
+from reprise.boundary.errors import PolicyFileError, UserError
+from reprise.boundary.files import sha256
 from reprise.priors import Policy, Priors, load, resolve, save
 from toys import policy
 

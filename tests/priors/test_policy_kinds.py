@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reprise.base.errors import PolicyFileError
+from reprise.boundary.errors import PolicyFileError
 from reprise.core.types import LOG_STD_RANGE, Gaussian
 from reprise.priors import Card, Policy, load, save, zoo
 from reprise.priors.card import ACTIVATIONS, OUTPUTS, Normalizer

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.cli.main import main
 from reprise.priors import Card, Policy, Priors, load, resolve, save, zoo
 from reprise.priors.formats import onnx as onnx_format

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from archives import SB3, code, edited, fixture, rezip, with_weights
-from reprise.base.errors import PolicyFileError
+from reprise.boundary.errors import PolicyFileError
 from reprise.core.types import LOG_STD_RANGE
 from reprise.priors import Policy, load, save
 from reprise.priors.formats import sb3

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.core.agent import MEMORY, Agent, Plan
 from reprise.core.method import Method
 from reprise.core.planner import Scene, TaskPolicy, ValueGuided

@@ -11,7 +11,7 @@ import pytest
 
 import reprise
 from reprise import Learner
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from toys import BRISK, same, small
 
 

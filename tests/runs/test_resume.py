@@ -21,7 +21,7 @@ import pytest
 from cutting import Enough, cut_at
 from digest import digest, replay
 from pace import paced
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.methods.smec import smec
 from reprise.priors import resolve, save
 from reprise.runs.execute import Listener, Outcome, execute

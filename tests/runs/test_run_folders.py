@@ -15,7 +15,7 @@ import pytest
 
 from digest import digest, replay
 from reprise import Learner
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.cli.main import main
 from reprise.methods.smec import smec
 from reprise.priors import resolve, save

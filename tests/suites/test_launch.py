@@ -12,8 +12,8 @@ from types import SimpleNamespace
 import pytest
 
 from reprise import suites
-from reprise.base import files
-from reprise.base.errors import UserError
+from reprise.boundary import files
+from reprise.boundary.errors import UserError
 from reprise.priors import resolve
 from reprise.runs import recipe
 from reprise.runs.recipe import Run
@@ -202,7 +202,7 @@ def test_what_goes_wrong_is_written_into_the_folder_of_the_run(
 def test_a_worker_waits_for_a_folder_that_is_still_in_use(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from reprise.base.errors import FolderInUse
+    from reprise.boundary.errors import FolderInUse
     from reprise.suites.launch import job as module
 
     calls: list[Path] = []

@@ -21,7 +21,7 @@ import pytest
 from browser import EMPTY, NEEDS_BROWSER, WIDTHS, fits, launched, opened, outside
 from digest import digest, replay
 from pace import paced
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.cli.main import main
 from reprise.findings import results
 from reprise.findings.gather import forward_transfers, gather

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from reprise.base import files
-from reprise.base.errors import UserError
+from reprise.boundary import files
+from reprise.boundary.errors import UserError
 from reprise.cli.main import main
-from reprise.cli.suite import Suite as SuiteOptions
 from reprise.cli.suite import conclude
 from reprise.methods import METHODS
 from reprise.priors import PriorRecord, resolve
@@ -398,5 +397,5 @@ def test_a_missing_report_extra_is_said_once(
     part = suite("point", SMOKE, Choice(methods=("scratch",)))
     settle(part, tmp_path)
     done = LaunchOutcome({cell.name: State.COMPLETE for cell in part.cells}, None)
-    assert conclude(done, tmp_path, SuiteOptions(name="point")) == 0
+    assert conclude(done, tmp_path, None, as_json=False) == 0
     assert capsys.readouterr().err.count("pip install 'reprise[report]'") == 1

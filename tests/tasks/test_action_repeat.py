@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.methods import prepare
 from reprise.methods.smec import smec
 from reprise.tasks import Task, find

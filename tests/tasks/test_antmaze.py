@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.lab.make import antmaze as building
 from reprise.lab.make.antmaze import TURNS, turn
 from reprise.methods import scratch

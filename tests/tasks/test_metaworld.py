@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reprise.base.errors import EnvironmentFault, UserError
+from reprise.boundary.errors import EnvironmentFault, UserError
 from reprise.tasks import Arena, find, listed
 from reprise.tasks import metaworld as world
 from reprise.tasks.metaworld import CONTINUAL, NAMES, TWELVE, MetaWorld

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from reprise.base.errors import EnvironmentFault, UserError
+from reprise.boundary.errors import EnvironmentFault, UserError
 from reprise.tasks import Arena, Task, find, listed
 from reprise.tasks.pointmaze import CORNERS, MAPS, SIZES, PointMaze
 

@@ -13,7 +13,7 @@ import pytest
 
 from cutting import Enough, cut_at
 from digest import digest
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.core.critic import HybridCritic, SoftCritic
 from reprise.core.method import Method
 from reprise.core.types import Advice, Gaussian

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reprise.base.errors import EnvironmentFault, UserError
+from reprise.boundary.errors import EnvironmentFault, UserError
 from reprise.core.method import Method
 from reprise.tasks import Task
 from reprise.training.loop import Training, train

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from reprise.base.errors import require
+from reprise.boundary.errors import require
 from reprise.lab.bench import PARTS, Part, Request, measure
 from reprise.lab.bench.environments import everyday
 from reprise.methods import Preset

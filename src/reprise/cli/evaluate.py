@@ -12,7 +12,7 @@ from typing import Any
 
 import tyro
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.pages.write import write_film
 from reprise.runs.judge import EVALUATION
 from reprise.runs.learner import Learner

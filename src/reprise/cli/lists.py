@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import tyro
 
-from reprise.base.plugins import report
+from reprise.boundary.plugins import report
 from reprise.cli.tables import show
 from reprise.lab.make import build as build_priors
 from reprise.methods import rows as methods_by_name

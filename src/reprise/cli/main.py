@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import tyro
 from rich.table import Table
 
-from reprise.base.errors import UserError, unknown
+from reprise.boundary.errors import UserError, unknown
 from reprise.cli.commands import COMMANDS, Command
 from reprise.cli.modules import import_asked
 from reprise.cli.numbers import NUMBERS

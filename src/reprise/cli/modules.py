@@ -7,7 +7,7 @@ import os
 import re
 import sys
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 
 FLAG = "--import"
 SPAWNING = ("suite", "continual")

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import tyro
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.cli.tables import show
 from reprise.priors import Faults, Policy, Priors, resolve, save
 from reprise.priors.formats import onnx as onnx_format

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import tyro
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.cli.demo import play
 from reprise.findings.sources import Given, sort_out
 from reprise.pages.watch import Subject, serve

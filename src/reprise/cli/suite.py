@@ -14,7 +14,7 @@ from typing import Any, Literal
 import tyro
 
 from reprise import suites
-from reprise.base.errors import require
+from reprise.boundary.errors import require
 from reprise.cli.dry_run import expectation, foresee
 from reprise.cli.keep import keep, unkept
 from reprise.cli.tables import show

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.table import Table
 from rich.text import Text
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.lab.theory import Findings, check
 from reprise.runs.terminal import console, waiting
 

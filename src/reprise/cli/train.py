@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from reprise.base.errors import UserError, unknown
+from reprise.boundary.errors import UserError, unknown
 from reprise.core.method import Method
 from reprise.methods import Preset, prepare
 from reprise.pages.write import NO_REPORT, Wanted, can_report, write_report

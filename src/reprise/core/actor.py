@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from jaxtyping import Array, Float
 
-from reprise.base.errors import require
+from reprise.boundary.errors import require
 from reprise.core.agent import Agent
 from reprise.core.layers import GaussianPolicy, Linear, Mlp
 from reprise.core.networks import ensemble_values, leading

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from reprise.base.errors import UserError, require
+from reprise.boundary.errors import UserError, require
 from reprise.core.agent import Agent, Proposals
 from reprise.core.layers import Mlp
 from reprise.core.networks import Ensemble, QNetwork, ValueNetwork, begun, mapped_over

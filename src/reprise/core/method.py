@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
-from reprise.base.errors import UserError, require
+from reprise.boundary.errors import UserError, require
 from reprise.core.actor import Actor, SoftActor
 from reprise.core.agent import Agent, Plan, draw_noise, flat_adam, policy_ids, propose
 from reprise.core.compiled import AnyAgent, FlatAgent, alike, compiled, faster, traced, whole

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from reprise.base.errors import UserError, require
+from reprise.boundary.errors import UserError, require
 from reprise.core.agent import Agent, Plan, Proposals
 from reprise.core.replay import ReplayBuffer
 from reprise.core.types import PyTree, Spec, Transition, hook

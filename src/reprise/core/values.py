@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.core.types import hook
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.runs.schema import EVAL, SWITCHES, TRACKS, VALUES
 
 HEAD = ("cell", "label", "method", "task", "seed", "priors")

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from reprise.base import files
-from reprise.base.errors import UserError
+from reprise.boundary import files
+from reprise.boundary.errors import UserError
 from reprise.findings import tables
 from reprise.findings.gathered import COLUMNS_OF, HEAD, MILESTONES, Gathered, require_recipe, within
 from reprise.suites import Suite, cell_name

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.runs.folder import Manifest, placeless, read_recipe
 from reprise.suites import record
 from reprise.suites.suite import Cell, Library

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.runs import schema
 
 

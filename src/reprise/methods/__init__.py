@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any, Literal, NamedTuple
 
-from reprise.base.errors import unknown
-from reprise.base.plugins import Entry, MethodRow, added, call
+from reprise.boundary.errors import unknown
+from reprise.boundary.plugins import Entry, MethodRow, added, call
 from reprise.core.critic import Critic, HybridCritic
 from reprise.core.method import Method
 from reprise.core.values import Categorical, Scalar

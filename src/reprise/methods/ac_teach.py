@@ -12,7 +12,7 @@ from jax.scipy.special import logsumexp
 from jax.scipy.stats import norm
 from jaxtyping import Array, Bool, Float, Int
 
-from reprise.base.errors import UserError, require
+from reprise.boundary.errors import UserError, require
 from reprise.core.actor import Actor
 from reprise.core.agent import Agent, Plan, Proposals
 from reprise.core.critic import Critic

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from reprise.base.errors import require
+from reprise.boundary.errors import require
 from reprise.core.actor import Actor, SoftActor, soft_loss
 from reprise.core.agent import Agent, usable
 from reprise.core.method import Method

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.core.agent import Agent, Plan, Proposals
 from reprise.core.critic import Critic
 from reprise.core.method import Method

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from reprise.base.errors import require
+from reprise.boundary.errors import require
 from reprise.core import windows
 from reprise.core.agent import Agent, Plan
 from reprise.core.method import Method

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from reprise.base import files
-from reprise.base.errors import UserError
+from reprise.boundary import files
+from reprise.boundary.errors import UserError
 from reprise.pages.palette import INK, TASK
 from reprise.tasks import Arena, Picture, Task
 from reprise.training.evaluate import Act

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from reprise.base.files import make_folder, write_text
+from reprise.boundary.files import make_folder, write_text
 from reprise.pages import printed
 from reprise.pages.chart import Panel, Table
 from reprise.pages.frame import Content, shell

@@ -13,7 +13,7 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from reprise.base.files import make_folder, write_bytes
+from reprise.boundary.files import make_folder, write_bytes
 from reprise.pages import canvas
 from reprise.pages.canvas import Axes
 from reprise.pages.chart import (

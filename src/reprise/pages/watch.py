@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.runs.schema import TABLES
 
 if TYPE_CHECKING:

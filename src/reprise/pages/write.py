@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.pages.watch import current
 from reprise.tasks import Picture, Task
 from reprise.training.evaluate import Act

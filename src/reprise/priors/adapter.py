@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from reprise.base import files
-from reprise.base.errors import PolicyFileError, unknown
+from reprise.boundary import files
+from reprise.boundary.errors import PolicyFileError, unknown
 from reprise.priors.prior import Foreign, ForeignCard, Prior
 from reprise.priors.source import brief, json_object, read, shown
 

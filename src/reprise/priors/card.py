@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from reprise.base.errors import PolicyFileError
+from reprise.boundary.errors import PolicyFileError
 from reprise.priors.source import brief, json_object
 
 SCHEMA = 1

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.core.types import Advice, Gaussian
 from reprise.priors.formats.own import RESERVED, Policy
 from reprise.priors.guard import Faults, Unusable, attempt

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.core.layers import Linear
 from reprise.priors.formats.own import Policy
 from reprise.priors.library import Priors

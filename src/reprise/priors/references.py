@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from reprise.base import files
-from reprise.base.errors import PolicyFileError, UserError
-from reprise.base.plugins import Entry, PluginFault, added, call
+from reprise.boundary import files
+from reprise.boundary.errors import PolicyFileError, UserError
+from reprise.boundary.plugins import Entry, PluginFault, added, call
 from reprise.priors import adapter
 from reprise.priors.formats import code, onnx, sb3, scripted
 from reprise.priors.formats.code import habit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files as package_files
 from pathlib import Path
 
-from reprise.base.errors import UserError, unknown
+from reprise.boundary.errors import UserError, unknown
 from reprise.tasks.metaworld import SPARSE
 
 MAIN = ("reach", "push", "pick-place")

@@ -9,7 +9,7 @@ from pathlib import Path
 from reprlib import Repr
 from typing import Any
 
-from reprise.base.errors import PolicyFileError
+from reprise.boundary.errors import PolicyFileError
 
 LARGEST = 256 * 2**20
 _SHORT = Repr()

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from reprise.base import arrays, files
-from reprise.base.errors import CheckpointError
+from reprise.boundary import arrays, files
+from reprise.boundary.errors import CheckpointError
 from reprise.core.agent import Agent
 from reprise.training.saved import capture, replay_like, restore
 from reprise.training.state import Loop

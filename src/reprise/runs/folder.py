@@ -14,8 +14,8 @@ from typing import Any
 
 import filelock
 
-from reprise.base import files
-from reprise.base.errors import FolderInUse, UserError
+from reprise.boundary import files
+from reprise.boundary.errors import FolderInUse, UserError
 from reprise.runs import recipe
 from reprise.runs.recipe import Run
 

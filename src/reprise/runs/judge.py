@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from reprise.base import files
+from reprise.boundary import files
 from reprise.core.agent import Agent
 from reprise.core.method import Method
 from reprise.priors import Card, Policy, Priors, save

@@ -16,8 +16,8 @@ import gymnasium as gym
 import jax
 import numpy as np
 
-from reprise.base import files
-from reprise.base.errors import UserError
+from reprise.boundary import files
+from reprise.boundary.errors import UserError
 from reprise.core.agent import Agent
 from reprise.core.method import Method
 from reprise.core.types import Spec

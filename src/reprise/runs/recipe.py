@@ -8,9 +8,9 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from reprise.base import files
-from reprise.base.errors import UserError, require, unknown
-from reprise.base.plugins import installed
+from reprise.boundary import files
+from reprise.boundary.errors import UserError, require, unknown
+from reprise.boundary.plugins import installed
 from reprise.core.method import Method
 from reprise.priors import PriorRecord, Priors, resolve
 from reprise.training.schedule import Schedule

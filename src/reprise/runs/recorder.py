@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from reprise.base import files
+from reprise.boundary import files
 from reprise.core.types import Episode, Selection
 from reprise.runs import schema
 from reprise.runs.recipe import Run

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import jax
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.core.types import Spec
 from reprise.runs.recipe import Run
 from reprise.suites.grid import Variant, cell

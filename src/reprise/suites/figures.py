@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-from reprise.base.errors import unknown
-from reprise.base.plugins import Entry, PluginFault, added, call
+from reprise.boundary.errors import unknown
+from reprise.boundary.plugins import Entry, PluginFault, added, call
 from reprise.core.method import Method
 from reprise.core.values import Scalar
 from reprise.methods import METHODS

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.priors import resolve
 from reprise.runs.folder import claimed, placeless, read_recipe
 from reprise.suites.crowd import gathered

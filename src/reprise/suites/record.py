@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast
 
-from reprise.base import files
-from reprise.base.errors import UserError
+from reprise.boundary import files
+from reprise.boundary.errors import UserError
 from reprise.suites.suite import Cell, Suite
 
 SCHEMA = 1

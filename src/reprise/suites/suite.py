@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.methods import Preset
 from reprise.runs.recipe import Run
 from reprise.tasks import find

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from reprise.base.errors import UserError, unknown
-from reprise.base.plugins import Entry, Family, PluginFault, added, call, report
+from reprise.boundary.errors import UserError, unknown
+from reprise.boundary.plugins import Entry, Family, PluginFault, added, call, report
 from reprise.tasks import antmaze, gym, metaworld, pointmaze
 from reprise.tasks.task import Arena, Picture, Step, Task
 

@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium
 from gymnasium.error import Error
 
-from reprise.base.errors import UserError, unknown
+from reprise.boundary.errors import UserError, unknown
 from reprise.tasks.task import Task
 
 DEFAULT_HORIZON = 1_000

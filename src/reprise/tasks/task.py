@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from reprise.base.errors import EnvironmentFault, UserError
+from reprise.boundary.errors import EnvironmentFault, UserError
 from reprise.tasks import snapshot
 
 

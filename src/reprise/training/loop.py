@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from reprise.base.errors import EnvironmentFault
+from reprise.boundary.errors import EnvironmentFault
 from reprise.core import windows
 from reprise.core.agent import Agent, Decision
 from reprise.core.method import Method

@@ -7,9 +7,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from reprise.base import arrays
-from reprise.base.arrays import Arrays
-from reprise.base.errors import CheckpointError
+from reprise.boundary import arrays
+from reprise.boundary.arrays import Arrays
+from reprise.boundary.errors import CheckpointError
 from reprise.priors import Faults
 from reprise.training.state import Loop
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from reprise.base.errors import UserError, require
+from reprise.boundary.errors import UserError, require
 
 
 @dataclass(frozen=True)

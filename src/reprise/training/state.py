@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.core.agent import Agent, Plan, with_bounds
 from reprise.core.compiled import FlatAgent
 from reprise.core.method import Method, Metrics

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from reprise.base.errors import EnvironmentFault, UserError
+from reprise.boundary.errors import EnvironmentFault, UserError
 from reprise.core.agent import Agent, draw_noise, propose
 from reprise.core.method import Method
 from reprise.core.networks import ensemble_values

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.lab.bench.lineup import lineup
 from reprise.lab.bench.machine import peak_memory
 from reprise.lab.bench.timing import Speed, Tick, Turn, in_turns, unheard

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from reprise.base.errors import UserError, unknown
+from reprise.boundary.errors import UserError, unknown
 from reprise.lab.make.antmaze import ants
 from reprise.lab.make.metaworld import arms
 from reprise.lab.make.pointmaze import points

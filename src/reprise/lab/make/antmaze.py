@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.lab.make.trained import measured, trained
 from reprise.priors import Card, Policy, save
 from reprise.runs.judge import ZERO_SHOT

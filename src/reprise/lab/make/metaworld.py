@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import gymnasium as gym
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.lab.make.dagger import Lessons, dagger
 from reprise.lab.make.trained import measured, trained
 from reprise.priors import Card, Policy, load, save

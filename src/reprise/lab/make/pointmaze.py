@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.lab.make.trained import measured, trained
 from reprise.priors import Card, save
 from reprise.runs.judge import ZERO_SHOT

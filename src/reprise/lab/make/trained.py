@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.methods import prepare
 from reprise.priors import Policy, load
 from reprise.runs.execute import Listener, execute

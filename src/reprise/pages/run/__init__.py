@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.findings.tables import load
 from reprise.pages.output import write as write_files
 from reprise.pages.run.page import all_panels, content

@@ -9,7 +9,7 @@ import struct
 import zipfile
 import zlib
 
-from reprise.base.errors import PolicyFileError
+from reprise.boundary.errors import PolicyFileError
 
 ENTRY = b"PK\x01\x02"
 MOST_ENTRIES = 10_000

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from reprise.base import files
-from reprise.base.errors import UserError
+from reprise.boundary import files
+from reprise.boundary.errors import UserError
 from reprise.priors.prior import Foreign, ForeignCard
 
 FILE_FACTORY = "policy"

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from reprise.base import files
-from reprise.base.errors import PolicyFileError, UserError
+from reprise.boundary import files
+from reprise.boundary.errors import PolicyFileError, UserError
 from reprise.core.types import Gaussian
 from reprise.priors.card import named
 from reprise.priors.formats.own import Policy

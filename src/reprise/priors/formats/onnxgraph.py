@@ -9,7 +9,7 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import TensorProto, checker, numpy_helper, shape_inference
 
-from reprise.base.errors import PolicyFileError
+from reprise.boundary.errors import PolicyFileError
 from reprise.priors.formats.onnxshapes import check_work, infer
 from reprise.priors.formats.onnxwire import look
 from reprise.priors.source import brief

@@ -7,7 +7,7 @@ from math import prod
 import onnx
 from onnx import shape_inference
 
-from reprise.base.errors import PolicyFileError
+from reprise.boundary.errors import PolicyFileError
 from reprise.priors.source import brief
 
 MOST_ELEMENTS = 2**20

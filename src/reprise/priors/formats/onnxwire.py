@@ -7,7 +7,7 @@ subgraphs, functions, sparse and external tensors.
 
 from __future__ import annotations
 
-from reprise.base.errors import PolicyFileError
+from reprise.boundary.errors import PolicyFileError
 
 MOST_PARTS = 50_000
 LONGEST_TEXT = 2**16

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from reprise.base import arrays, files
-from reprise.base.errors import CheckpointError, PolicyFileError
+from reprise.boundary import arrays, files
+from reprise.boundary.errors import CheckpointError, PolicyFileError
 from reprise.core.types import LOG_STD_RANGE, Gaussian
 from reprise.priors.card import ACTIVATIONS, RESERVED, Card, Normalizer, parse
 from reprise.priors.source import read, shown

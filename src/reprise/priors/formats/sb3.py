@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reprise.base import files
-from reprise.base.errors import PolicyFileError
+from reprise.boundary import files
+from reprise.boundary.errors import PolicyFileError
 from reprise.core.types import LOG_STD_RANGE
 from reprise.priors.card import Card, named
 from reprise.priors.formats import sb3record

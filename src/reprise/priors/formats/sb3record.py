@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from reprise.base.errors import PolicyFileError
+from reprise.boundary.errors import PolicyFileError
 from reprise.priors.card import rescalable
 from reprise.priors.source import brief, json_object
 

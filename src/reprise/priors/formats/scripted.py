@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reprise.base.errors import unknown
+from reprise.boundary.errors import unknown
 from reprise.core.types import Gaussian
 from reprise.priors.formats.own import Card
 from reprise.tasks import metaworld

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, NamedTuple
 
-from reprise.base.errors import PolicyFileError
+from reprise.boundary.errors import PolicyFileError
 
 
 class Storage(NamedTuple):

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from reprise.base.errors import PolicyFileError
+from reprise.boundary.errors import PolicyFileError
 from reprise.priors.formats.archive import Archive
 from reprise.priors.formats.statecode import Tensor, follow
 

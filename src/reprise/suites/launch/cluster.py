@@ -7,7 +7,7 @@ import os
 from importlib.util import find_spec
 from typing import Any
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 from reprise.suites.launch.job import Job, perform
 from reprise.suites.launch.workers import Workers
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from reprise.base import files
-from reprise.base.errors import FolderInUse, UserError
+from reprise.boundary import files
+from reprise.boundary.errors import FolderInUse, UserError
 from reprise.priors import Priors, resolve
 from reprise.runs import recipe
 from reprise.runs.execute import Listener, execute

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 
 
 def sync_folder(folder: Path) -> None:

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from reprise.base.errors import UserError
+from reprise.boundary.errors import UserError
 
 GROUP = "reprise.plugins"
 LOG = logging.getLogger("reprise")

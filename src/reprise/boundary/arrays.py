@@ -10,7 +10,7 @@ from jax.tree_util import keystr, tree_flatten_with_path
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from reprise.base.errors import CheckpointError
+from reprise.boundary.errors import CheckpointError
 
 Tree = TypeVar("Tree")
 Arrays = dict[str, np.ndarray]

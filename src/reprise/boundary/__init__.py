@@ -1,0 +1,1 @@
+"""Where reprise meets the world outside: files, arrays in files, errors, installed packages."""

@@ -6,7 +6,7 @@ import os
 import sys
 
 if "jax" not in sys.modules:
-    # JAX gives other bits for another number of threads; one is also the fastest for small nets.
+    # JAX rounds differently with another number of threads; one is also the fastest for small nets.
     os.environ.setdefault("NPROC", "1")
 if "numpy" not in sys.modules:
     # The priors' products are NumPy's, whose second thread would spin on another run's core.

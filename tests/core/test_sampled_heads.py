@@ -113,8 +113,8 @@ def test_a_row_meets_every_prior_equally_often_and_a_batch_all_alike(
 
 def test_whoever_comes_first_is_drawn_at_random() -> None:
     critic = HybridCritic(heads_per_row=1)
-    deal = jax.jit(jax.vmap(lambda key: critic.assign_heads(key, 4)[0, 0]))  # type: ignore[index]
-    first = Counter(np.asarray(deal(jax.random.split(KEY, 4_000))).tolist())
+    drawn = jax.jit(jax.vmap(lambda key: critic.assign_heads(key, 4)[0, 0]))  # type: ignore[index]
+    first = Counter(np.asarray(drawn(jax.random.split(KEY, 4_000))).tolist())
     assert set(first) == {0, 1, 2, 3}
     assert all(abs(count - 1_000) < 130 for count in first.values())
 

@@ -35,12 +35,12 @@ class Actor(ABC):
 
     @hook
     def after_warmup(self, steps: int) -> Actor:
-        """The same choice for a run whose random warm-up takes so many steps."""
+        """The same choice for a run whose random warm-up takes this many steps."""
         return self
 
     @hook
     def at(self, updates: int) -> Actor:
-        """The choice in force after so many updates, for one that begins late."""
+        """The choice in force after this many updates, for one that begins late."""
         return self
 
     @hook

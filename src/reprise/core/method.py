@@ -104,7 +104,7 @@ class Method:
         return settled(Agent(actor, critic, target, log_alpha, planner, optim, step))
 
     def at(self, updates: int) -> Method:
-        """The method in force after so many updates: some choices begin late."""
+        """The method in force after this many updates: some choices begin late."""
         actor = self.actor.at(updates)
         return self if actor is self.actor else replace(self, actor=actor)
 

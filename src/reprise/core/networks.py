@@ -204,5 +204,5 @@ CROWD = 16
 
 
 def mapped_over(policies: int) -> Callable[..., Any]:
-    """How a function is applied to so many policies: at once, or if they are many one by one."""
+    """How a function is applied to all policies: at once, or one by one if they are many."""
     return jax.vmap if policies <= CROWD else partial(partial, jax.lax.map)

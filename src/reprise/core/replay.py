@@ -191,7 +191,7 @@ class ReplayBuffer:
         return Packed(tables, np.int32(best), self._layout)
 
     def episode_ended(self, length: int, success: float, total: float) -> None:
-        """The newest rows, so many, were an episode."""
+        """The newest `length` rows were an episode."""
         self.highlights.forget(self.added - len(self))
         self.highlights.note(self.added - length, self.added, success, total)
 

@@ -121,7 +121,7 @@ EDGE = 3
 SPREAD = 0.75
 """The standard deviation of a target, in bins."""
 CERTAINTY, DOUBT = 2.0, -15.0
-"""How an untrained head spreads around 0: a bell curve of so many bins, and its least logit."""
+"""How an untrained head spreads around 0: its bell curve in bins, and its least logit."""
 QUIET = 0.01
 """The scale of an untrained head's weights, so that its biases say where it stands."""
 

@@ -46,7 +46,7 @@ class PosteriorNetwork(ValueNetwork):
     def draw(
         self, obs: Float[Array, "obs"], action: Float[Array, "action"], masks: int, key: Array
     ) -> Float[Array, "draws"]:
-        """The posterior of Q(s, a): every head, or one value for each of so many masks."""
+        """The posterior of Q(s, a): every head, or one value for each of n masks."""
         if self.keep is None:
             return self.every(obs, action)
         x = jnp.concatenate([obs, action])

@@ -103,7 +103,7 @@ class Learner:
             raise UserError(f"{reason}, which must be there to evaluate it: {error}") from error
 
     def learn(self, total_timesteps: int, progress_bar: bool = False) -> Learner:
-        """Go on learning for so many steps."""
+        """Go on learning for this many steps."""
         goal = self.num_timesteps + total_timesteps
         self.run = replace(self.run, steps=goal)
         line = ProgressLine(self.run, goal) if progress_bar else None

@@ -37,7 +37,7 @@ START_NOISE = 1.0
 ROOM = 4.7
 """Meters either way from the middle of the empty map where outstretched legs touch no wall."""
 START_SPEED = 1.5
-"""A prior takes over an ant that walks at up to so many meters per second."""
+"""A prior takes over an ant that walks at up to this many meters per second."""
 SPEEDS = (-1.0, 2.0)
 """Getting nearer to a corner pays its speed between these, in meters per second; being there 1."""
 

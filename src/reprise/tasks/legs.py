@@ -44,7 +44,7 @@ def _turn(quarters: int) -> np.ndarray:
 
 
 def _next_leg(quarters: int) -> np.ndarray:
-    """Each leg's hip and ankle as those of the next leg counterclockwise, so many times.
+    """Each leg's hip and ankle as those of the leg `quarters` further counterclockwise.
 
     Hips all turn about the same axis. The ankles' axes are (-1, 1), (1, 1), (-1, 1), (1, 1): a
     quarter turn makes the first the second's opposite, the second the third, and so on in turns.

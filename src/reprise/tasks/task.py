@@ -62,7 +62,7 @@ class Task:
         return self.id.partition("/")[0]
 
     def repeated(self, repeat: int) -> Task:
-        """The same task with one action for so many steps, the priors' actions included."""
+        """The same task with every action held for `repeat` steps, the priors' included."""
         return replace(self, repeat=repeat)
 
     @property

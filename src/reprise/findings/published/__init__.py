@@ -43,7 +43,7 @@ class Published(NamedTuple):
 
 
 def curves(task: str, until: float) -> list[Published]:
-    """What is known of a task, up to so many environment steps."""
+    """What is known of a task, up to this number of environment steps."""
     family, _, name = task.partition("/")
     if family != "metaworld":
         return []

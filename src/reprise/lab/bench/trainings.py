@@ -21,7 +21,7 @@ from reprise.training.schedule import Schedule
 
 
 def brief(setup: Setup, steps: int) -> Schedule:
-    """A schedule that reports every so many steps, and has its warm-up before the first report."""
+    """A schedule that reports every `steps` steps, and has its warm-up before the first report."""
     quick: Any = {"warmup": steps // 2, "learning_starts": min(steps // 2, setup.schedule.batch)}
     silent: Any = {"log_every": steps, "evaluate_every": 0, "checkpoint_every": steps}
     return replace(setup.schedule, **quick, **silent)

@@ -72,7 +72,7 @@ class Learning:
 def learners(
     work: Workload, counts: Sequence[int], heads_per_row: int, *, every_update: bool = False
 ) -> dict[str, Learning]:
-    """Scratch, and SMEC with so many priors, with all heads and with sampled ones.
+    """Scratch, and SMEC with each number of priors, with all heads and with sampled ones.
 
     With `every_update` also Scratch whose actor learns at each one, as Stable-Baselines3's does.
     """

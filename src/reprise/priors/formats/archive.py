@@ -50,7 +50,7 @@ class Archive:
         return list(self._members)
 
     def read(self, name: str, largest: int) -> bytes:
-        """The bytes of a member of at most so many bytes; its checksum must fit."""
+        """The bytes of a member of at most this size; its checksum must fit."""
         info = self._members.get(name)
         if info is None:
             raise PolicyFileError(f"{self.origin} has no member {name!r}")

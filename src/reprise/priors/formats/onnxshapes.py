@@ -16,7 +16,7 @@ Shape = tuple[int, ...]
 
 
 def infer(model: onnx.ModelProto, batch: int) -> dict[str, Shape]:
-    """The shape of every array for so many states; what the file claims is not believed."""
+    """The shape of every array for this many states; what the file claims is not believed."""
     sized = onnx.ModelProto()
     sized.CopyFrom(model)
     weights = {tensor.name: tuple(tensor.dims) for tensor in sized.graph.initializer}

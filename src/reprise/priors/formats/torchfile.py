@@ -36,7 +36,7 @@ class StateDict:
         return list(self._tensors)
 
     def array(self, name: str, rank: int) -> np.ndarray:
-        """A tensor of so many axes with finite numbers."""
+        """A tensor of this many axes with finite numbers."""
         tensor = self._tensors.get(name)
         if tensor is None:
             raise PolicyFileError(f"{self.origin} lacks {name}")

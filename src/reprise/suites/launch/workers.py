@@ -26,7 +26,7 @@ class Workers(ABC):
 
     @abstractmethod
     def finished(self, patience: float) -> list[str]:
-        """The runs that have ended since the last call, well or not, within so many seconds."""
+        """The runs that have ended since the last call; waits at most `patience` seconds."""
 
     @abstractmethod
     def stop(self) -> None:

@@ -107,8 +107,9 @@ def test_nothing_comes_after_a_termination_and_a_random_row_teaches_one_step() -
     critic = HybridCritic(horizon=6, discount=0.9, n_step=3)
     _, far = told(critic, 0, ahead([1.0, 2.0], ended=1.0))
     assert far[0] == pytest.approx(1.0 + 0.9 * 2.0)
-    once, far = told(critic, -1, ahead([1.0]))
-    np.testing.assert_array_equal(far, once)
+    for source in (-1, 1, 2):  # priors look one step ahead here
+        once, far = told(critic, source, ahead([1.0]))
+        np.testing.assert_array_equal(far, once)
 
 
 def test_one_step_ahead_is_the_target_of_one_step_in_the_state_it_led_to() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -10,6 +11,8 @@ from test_launch import Actors, chain
 
 from reprise import suites
 from reprise.cli.main import main
+from reprise.cli.suite import Suite as SuiteOptions
+from reprise.cli.suite import _plan
 from reprise.findings import telling
 from reprise.findings.gathered import COLUMNS_OF, HEAD, Gathered
 from reprise.suites import SCALES, Choice, suite
@@ -64,6 +67,19 @@ def test_a_settled_comparison_waits_for_all_open_ones() -> None:
     open_yet = {("pointmaze/s", "smec"): [0.9, 0.1], ("pointmaze/s", "scratch"): [0.3, 0.2]}
     names = arranged(5, settled | open_yet)
     assert [name.partition("-")[0] for name in names] == ["s"] * 6 + ["two"] * 6
+
+
+def test_a_first_seed_comes_before_the_second_of_what_is_kept_already(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = {("pointmaze/two", "smec"): [0.9], ("pointmaze/two", "scratch"): [0.1]}
+    whole, told = plan_of(2), found(kept)
+    spared = tuple(cell for cell in whole.cells if cell.name not in set(told.cells["cell"]))
+    monkeypatch.setattr("reprise.findings.gather.gather", lambda *folders, **options: told)
+    options = SuiteOptions(name="point", hours=1.0)
+    plan = _plan(whole, replace(whole, cells=spared), tmp_path, options)
+    jobs = [Job(c.name, c.run, (), Path(c.name)) for c in reversed(spared)]
+    assert {job.run.seed for job in plan.order(jobs)[:2]} == {0}, "of the other maze"
 
 
 def test_nothing_is_settled_by_one_seed_or_by_half_a_comparison() -> None:

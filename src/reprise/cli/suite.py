@@ -152,14 +152,14 @@ def _play(whole: suites.Suite, options: Launching) -> int:
     over = sum(Manifest(folder_of(out, cell.name)).complete for cell in planned.cells)
     line = CountLine(planned.name, len(planned.cells), over)
     try:
-        plan = _plan(planned, out, options)
+        plan = _plan(whole, planned, out, options)
         outcome = suites.play(planned, out, options.workers, partial(_tell, line), plan)
     finally:
         line.close()
     return conclude(outcome, out, options.results, options.json)
 
 
-def _plan(planned: suites.Suite, out: Path, options: Launching) -> Plan:
+def _plan(whole: suites.Suite, planned: suites.Suite, out: Path, options: Launching) -> Plan:
     """Within a number of hours, what tells most comes first."""
     if options.hours is None:
         return AS_GIVEN
@@ -170,7 +170,8 @@ def _plan(planned: suites.Suite, out: Path, options: Launching) -> Plan:
     known = [kept] if kept is not None and results.known(kept) else []
     found = partial(gather, out, *known, switches=False)
     print(expectation(planned, options.places, options.hours), file=sys.stderr)
-    return Plan(telling.order(planned, found), options.hours)
+    # By the whole suite: what is kept already counts as seeds and lines, too.
+    return Plan(telling.order(whole, found), options.hours)
 
 
 def _tell(line: CountLine, job: Job, state: State) -> None:
